@@ -86,10 +86,42 @@ struct Selection {
 
 // ---- statements over the companions
 
-/// Whether a plan reads and changes the companions and the table, and nothing else.
-bool has_own_relations(const KeptTable& kept, SPIPlanPtr plan) {
+constexpr const char* kCountFunction = "batmap_pair_counts_agg";
+
+Oid extension_schema(const KeptTable& kept) {
+  const HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(kept.counts_type));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for type %u", kept.counts_type);
+  const Oid schema = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple))->typnamespace;
+  ReleaseSysCache(tuple);
+  return schema;
+}
+
+/// The aggregate that counts rows: the one of the extension whose type the counts are.
+Oid count_function(const KeptTable& kept) {
+  const Oid types[2] = {INT8OID, kept.has_texts ? Oid{TEXTOID} : Oid{INT8OID}};
+  return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(kCountFunction),
+                         PointerGetDatum(buildoidvector(types, 2)), ObjectIdGetDatum(extension_schema(kept)));
+}
+
+bool has_foreign_aggregate(Node* node, void* own) {
+  if (node == nullptr) return false;
+  if (IsA(node, Query))
+    return query_tree_walker(castNode(Query, node),
+                             reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_foreign_aggregate)), own, 0);
+  if (IsA(node, Aggref)) {
+    const Oid function = castNode(Aggref, node)->aggfnoid;
+    if (function >= FirstGenbkiObjectId && function != *static_cast<const Oid*>(own)) return true;
+  }
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_foreign_aggregate)), own);
+}
+
+/// Whether a plan reads and changes the companions and the table, counts with our aggregate, and nothing else.
+bool has_own_objects(const KeptTable& kept, SPIPlanPtr plan) {
+  Oid own = count_function(kept);
   const ListCell* source;
   foreach (source, SPI_plan_get_plan_sources(plan)) {
+    if (has_foreign_aggregate(reinterpret_cast<Node*>(static_cast<CachedPlanSource*>(lfirst(source))->query_list), &own))
+      return false;
     const ListCell* relation;
     foreach (relation, static_cast<CachedPlanSource*>(lfirst(source))->relationOids) {
       const Oid oid = lfirst_oid(relation);
@@ -100,12 +132,13 @@ bool has_own_relations(const KeptTable& kept, SPIPlanPtr plan) {
   return true;
 }
 
-/// A statement names the companions: the owner of their schema could rename it and make another one of this name, at the
-/// very moment between the look at the catalog and the parser's. The statement would run as the owner of the table.
+/// A statement names the companions, and the aggregate: the owner of their schema could rename it and make another one of this
+/// name, at the very moment between the look at the catalog and the parser's. The statement would run as the owner of the
+/// table.
 SPIPlanPtr prepared(const KeptTable& kept, const char* text, int count = 0, Oid* types = nullptr) {
   const SPIPlanPtr plan = SPI_prepare(text, count, types);
   if (plan == nullptr) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(SPI_result), text);
-  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  if (!has_own_objects(kept, plan)) raise_renamed(get_rel_name(kept.table));
   return plan;
 }
 
@@ -115,7 +148,7 @@ void run_on_companions(const KeptTable& kept, const char* text, bool reads, int 
   const SPIPlanPtr plan = prepared(kept, text, count, types);
   const int status = SPI_execute_plan(plan, values, nullptr, reads, 0);
   if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
-  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  if (!has_own_objects(kept, plan)) raise_renamed(get_rel_name(kept.table));
   SPI_freeplan(plan);
 }
 
@@ -145,7 +178,7 @@ const char* change_query(const KeptTable& kept) {
 void read_change(const KeptTable& kept, KeptWork& work) {
   const SPIPlanPtr plan = prepared(kept, change_query(kept));
   const Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
-  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  if (!has_own_objects(kept, plan)) raise_renamed(get_rel_name(kept.table));
   const MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "batmap change", ALLOCSET_DEFAULT_SIZES);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
@@ -281,24 +314,33 @@ void count_change(const KeptTable& kept, const Selection& selection, KeptWork& w
 
 /// Runs engine code over the companions. Counts that do not fit are an error that names the table.
 template <typename Body>
+auto naming_table(const char* table, Body body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidParameter) throw;
+    throw Error(ErrorCode::kInvalidData,
+                "kept counts of table \"" + std::string(table) + "\" do not match its rows: " + error.what(), kMismatchHint);
+  }
+}
+
+template <typename Body>
 void over_companions(const char* table, Body body) {
-  guarded([&] {
-    try {
-      body();
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInvalidParameter) throw;
-      throw Error(ErrorCode::kInvalidData,
-                  "kept counts of table \"" + std::string(table) + "\" do not match its rows: " + error.what(),
-                  kMismatchHint);
-    }
-  });
+  guarded([&] { naming_table(table, body); });
 }
 
 // ---- the counts of the merge
 
-/// A stored value as it is used. @param kept  texts or integers must be its items
-const std::byte* stored_value(const KeptTable& kept, Datum value) {
+/// A value in the current context: also one that lay in a row.
+struct varlena* fetched_copy(Datum value) {
   struct varlena* const counts = counts_finished(flat_fetched(kPairCountsType, value));
+  if (PointerGetDatum(counts) != value) return counts;
+  return reinterpret_cast<struct varlena*>(DatumGetPointer(datumCopy(value, false, -1)));
+}
+
+/// A stored value as it is used, in the current context. @param kept  texts or integers must be its items
+const std::byte* stored_value(const KeptTable& kept, Datum value) {
+  struct varlena* const counts = fetched_copy(value);
   check_counts_items(counts, kept.has_texts, kMismatchHint);
   return counts_bytes(counts);
 }
@@ -344,9 +386,9 @@ struct Stored {
   pg_unreachable();
 }
 
-/// Reads the counts, in the active snapshot. They live as long as the SPI connection.
+/// Reads the counts, in the active snapshot, into a context; but the low keys of texts live as long as the SPI connection.
 /// @return no supports if the counts are newer than the snapshot
-Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
+Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
     run_on_companions(kept,
@@ -374,6 +416,7 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
   const uint64 rows = SPI_processed;
   check_result(kept, {INT2OID, key_type(kept), kept.counts_type});
   Stored stored;
+  const MemoryContext caller = MemoryContextSwitchTo(context);
   stored.chunks = static_cast<StoredChunk*>(palloc(Max(rows, 1) * sizeof(StoredChunk)));
   for (uint64 k = 0; k < rows; ++k) {
     CHECK_FOR_INTERRUPTS();
@@ -387,43 +430,47 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
     else
       stored.chunks[stored.count++] = {key_of_datum(kept, values[1]), value};
   }
+  MemoryContextSwitchTo(caller);
   return stored;
 }
 
 Stored read_stored(const KeptTable& kept, const Selection& selection) {
-  const Stored stored = read_stored_or_none(kept, selection);
+  const Stored stored = read_stored_or_none(kept, selection, CurrentMemoryContext);
   if (stored.supports == nullptr) raise_too_old(kept);
   return stored;
 }
 
 /// A query for the counts of the rows as they are.
 const char* recount_query(const KeptTable& kept) {
-  const char* const schema = extension_schema(kept);
+  const char* const schema = quote_identifier(get_namespace_name(extension_schema(kept)));
   const char* const rows = qualified_name(kept.companions.rows);
   const char* const item = as_item("item", kept.has_texts);
   if (is_integer_type(kept.tid_type))
-    return psprintf("SELECT %s.batmap_pair_counts_agg(tid::int8, %s) FROM %s", schema, item, rows);
+    return psprintf("SELECT %s.%s(tid::int8, %s) FROM %s", schema, kCountFunction, item, rows);
   return psprintf(
-      "SELECT %s.batmap_pair_counts_agg(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
+      "SELECT %s.%s(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
       "WHERE tid IS NOT NULL) q",
-      schema, item, rows);
+      schema, kCountFunction, item, rows);
 }
 
-/// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
-struct varlena* recounted(const KeptTable& kept) {
+/// The counts of the rows in the active snapshot, in a context; nullptr: there are none.
+struct varlena* recounted(const KeptTable& kept, MemoryContext context) {
   run_on_companions(kept, recount_query(kept), true);
   bool is_null;
   const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-  return is_null ? nullptr : counts_finished(flat_fetched(kPairCountsType, value));
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  struct varlena* const counted = is_null ? nullptr : fetched_copy(value);
+  MemoryContextSwitchTo(caller);
+  return counted;
 }
 
 /// The same as if they were stored, in one chunk.
-Stored recount_stored(const KeptTable& kept) {
+Stored recount_stored(const KeptTable& kept, MemoryContext context) {
   Stored stored;
-  struct varlena* const counted = recounted(kept);
+  struct varlena* const counted = recounted(kept, context);
   if (counted == nullptr) return stored;
   stored.supports = counts_bytes(counted);
-  stored.chunks = static_cast<StoredChunk*>(palloc(sizeof(StoredChunk)));
+  stored.chunks = static_cast<StoredChunk*>(MemoryContextAlloc(context, sizeof(StoredChunk)));
   stored.chunks[stored.count++] = {least_key(), stored.supports};
   return stored;
 }
@@ -432,31 +479,36 @@ Stored recount_stored(const KeptTable& kept) {
 
 /// Are the counts in the active snapshot those of these partitions, and is the log theirs? SPI is connected, as the owner.
 bool are_counted(const KeptTable& kept, const Partitions& partitions) {
-  if (partitions.reason != nullptr || partitions.untouched != NIL) return false;
+  if (partitions.reason != nullptr) return false;
   const char* const counts = qualified_name(kept.companions.counts);
   run_on_companions(
       kept,
-      psprintf("SELECT part, NULL::oid FROM %s WHERE part = %d UNION ALL "
-               "SELECT part, low::oid FROM %s WHERE part = %d UNION ALL SELECT DISTINCT NULL::int2, partition FROM %s",
+      psprintf("SELECT part, NULL::int8 FROM %s WHERE part = %d UNION ALL SELECT part, low::int8 FROM %s WHERE part = %d "
+               "UNION ALL SELECT DISTINCT NULL::int2, partition::int8 FROM %s",
                counts, kSupportsPart, counts, kPartitionsPart, qualified_name(kept.companions.log)),
       true);
-  check_result(kept, {INT2OID, OIDOID});
+  check_result(kept, {INT2OID, INT8OID});
   bool has_supports = false;
   bool is_log_known = true;
-  List* counted = NIL;
+  uint64 counted = 0;
+  auto* const keys = static_cast<int64*>(palloc(Max(SPI_processed, 1) * sizeof(int64)));
   for (uint64 k = 0; k < SPI_processed; ++k) {
     Datum values[2];
     bool nulls[2];
     heap_deform_tuple(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, values, nulls);
     if (nulls[0])
-      is_log_known &= !nulls[1] && list_member_oid(partitions.triggers, DatumGetObjectId(values[1]));
+      is_log_known &= !nulls[1] && has_partition(partitions, static_cast<Oid>(DatumGetInt64(values[1])));
     else if (nulls[1])
       has_supports = true;
     else
-      counted = lappend_oid(counted, DatumGetObjectId(values[1]));
+      keys[counted++] = DatumGetInt64(values[1]);
   }
-  list_sort(counted, list_oid_cmp);
-  return has_supports && is_log_known && equal(counted, partitions.triggers);
+  // As unsigned numbers, which is the order of the triggers.
+  std::sort(keys, keys + counted, [](int64 x, int64 y) { return static_cast<uint64>(x) < static_cast<uint64>(y); });
+  return has_supports && is_log_known &&
+         std::equal(
+             keys, keys + counted, partitions.all, partitions.all + partitions.count,
+             [](int64 key, const Partition& partition) { return key == partition_key(partition.trigger, partition.file); });
 }
 
 // ---- questions
@@ -465,6 +517,33 @@ enum class Answer { kFresh, kMirrored };
 
 /// Why there are no counts.
 enum class Problem { kNone, kTooOld, kMismatch, kNoRoom };
+
+/// Reads counts and change, in the active snapshot, or counts the rows. SPI is connected, as the owner.
+/// @param context   where the counts will lie @param work  gets the change
+/// @param quietly   problems are told instead of raised: kMismatch, if the rows would have to be counted
+/// @param expects   whether the same holds for counts that are newer than the snapshot
+Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work, bool quietly,
+                  bool expects, Problem& found) {
+  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
+  bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
+  Stored stored;
+  found = Problem::kNone;
+  if (is_counted) {
+    read_change(kept, work);
+    stored = read_stored_or_none(kept, selection, context);
+    // Those that were locked are still there. A new one may have been read.
+    if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
+    if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
+  }
+  if (found == Problem::kTooOld && !expects) raise_too_old(kept);
+  if (!is_counted && quietly) {
+    found = Problem::kMismatch;
+  } else if (!is_counted) {
+    work.rows.reset();
+    stored = recount_stored(kept, context);
+  }
+  return stored;
+}
 
 /// The counts of a table in the active snapshot, in memory of the caller's context.
 /// @param problem  set instead of an error if the companions do not match the rows; nullptr: an error
@@ -476,24 +555,8 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
   AsOwner owner(kept.owner);
   SPI_connect();
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
-  bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
-  Stored stored;
-  Problem found = Problem::kNone;
-  if (is_counted) {
-    read_change(kept, *work);
-    stored = read_stored_or_none(kept, selection);
-    // Those that were locked are still there. A new one may have been read.
-    if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
-    if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
-  }
-  if (found == Problem::kTooOld && !expects) raise_too_old(kept);
-  if (!is_counted && problem != nullptr) {
-    found = Problem::kMismatch;
-  } else if (!is_counted) {
-    work->rows.reset();
-    stored = recount_stored(kept);
-  }
+  Problem found;
+  const Stored stored = read_fresh(kept, selection, CurrentMemoryContext, *work, problem != nullptr, expects, found);
   over_companions(name, [&] {
     if (found != Problem::kNone) return;
     try {
@@ -642,25 +705,27 @@ void write_no_counts(const KeptTable& kept, int16 part, const CountsKey& low, Ke
 
 /// Writes which partitions have been counted.
 void write_partitions(const KeptTable& kept, const Partitions& partitions, KeptWork& work) {
-  const ListCell* cell;
-  foreach (cell, partitions.triggers) {
-    const Oid oid = lfirst_oid(cell);
-    const CountsKey low = kept.has_texts ? CountsKey{0, psprintf("%u", oid)} : CountsKey{int64_t{oid}, {}};
+  for (int k = 0; k < partitions.count; ++k) {
+    const Partition& partition = partitions.all[k];
+    const int64 key = partition_key(partition.trigger, partition.is_new_file ? InvalidOid : partition.file);
+    const CountsKey low = kept.has_texts ? CountsKey{0, psprintf(INT64_FORMAT, key)} : CountsKey{key, {}};
     write_no_counts(kept, kPartitionsPart, low, work);
   }
 }
 
 [[noreturn]] void raise_new_partitions(const char* table) {
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("partitions of table \"%s\" were attached during the merge", table), errhint("Try again.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+           errmsg("partitions of table \"%s\" were attached or detached during the merge", table), errhint("Try again.")));
   pg_unreachable();
 }
 
 /// Counts the rows in the active snapshot and writes the counts, where none are stored. SPI is connected, as the owner.
-void count_and_write(const KeptTable& kept, const char* name, KeptWork& work) {
-  const Partitions partitions = kept.is_partitioned ? partitions_to_keep(kept) : Partitions();
-  struct varlena* const counted = recounted(kept);
+/// @param partitions  as they were before the snapshot was taken: what changed in one before it was attached is seen then
+void count_and_write(const KeptTable& kept, const char* name, KeptWork& work, const Partitions& partitions) {
+  struct varlena* const counted = recounted(kept, CurrentMemoryContext);
   if (kept.is_partitioned) {
+    // Rows of others may have been read, some of which the snapshot does not see.
     if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
     write_partitions(kept, partitions, work);
   }
@@ -688,13 +753,12 @@ void count_and_write(const KeptTable& kept, const char* name, KeptWork& work) {
   }
 }
 
-/// The items of an array argument, in `context`. @return all, if it is NULL
-Selection read_selection(FunctionCallInfo fcinfo, int argument, bool texts, MemoryContext context) {
+/// The items of an array, in `context`. @return all, if it is nullptr
+Selection read_selection(ArrayType* array, bool texts, MemoryContext context) {
   Selection selection;
-  if (PG_ARGISNULL(argument)) return selection;
+  if (array == nullptr) return selection;
   selection.all = false;
   const MemoryContext caller = MemoryContextSwitchTo(context);
-  ArrayType* const array = PG_GETARG_ARRAYTYPE_P(argument);
   Datum* values;
   bool* nulls;
   int count;
@@ -744,17 +808,17 @@ void merge_change(const KeptTable& kept, const char* name, KeptWork& work, Snaps
 
 /// Counts all rows again, because the stored counts are not of the partitions that there are. As for a merge, the log keeps the
 /// rows that the snapshot does not see, so nobody waits.
-uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work, const Partitions& partitions) {
+uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work) {
   if (IsolationUsesXactSnapshot())
     ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-                    errmsg("partitions of table \"%s\" were attached, detached or truncated", name),
+                    errmsg("partitions of table \"%s\" were attached, detached, truncated or rewritten", name),
                     errdetail("Their counts can be merged in a transaction with isolation level READ COMMITTED only.")));
-  make_partition_triggers(kept, partitions);
+  const Partitions partitions = partitions_to_keep(kept);
   const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
   PushActiveSnapshot(snapshot);
   const uint64 merged = delete_rows(kept, kept.companions.log, snapshot);
   delete_rows(kept, kept.companions.counts, snapshot);
-  count_and_write(kept, name, work);
+  count_and_write(kept, name, work, partitions);
   PopActiveSnapshot();
   UnregisterSnapshot(snapshot);
   return merged;
@@ -780,7 +844,7 @@ int64 merge_log(const KeptTable& kept) {
   }
   PopActiveSnapshot();
   UnregisterSnapshot(snapshot);
-  const uint64 merged = is_counted ? work->log_rows : merge_partitions(kept, name, *work, partitions);
+  const uint64 merged = is_counted ? work->log_rows : merge_partitions(kept, name, *work);
   SPI_finish();
   owner.end();
   return static_cast<int64>(merged);
@@ -800,23 +864,25 @@ bool needs_merge(const KeptTable& kept, int min_rows) {
     needed = SPI_processed > 0;
   }
   PopActiveSnapshot();
-  const ListCell* cell;
-  foreach (cell, partitions.untouched)
-    needed = needed && ConditionalLockRelationOid(lfirst_oid(cell), ShareRowExclusiveLock);
   SPI_finish();
   owner.end();
   return needed;
 }
 
-Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  const KeptTable kept = kept_table_to_read(PG_GETARG_OID(0));
-  const Selection selection = read_selection(fcinfo, 1, texts, CurrentMemoryContext);
+void check_item_type(const KeptTable& kept, bool texts, const Selection& selection) {
   if (kept.has_texts != texts && (texts || !selection.all))
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("the items of the kept counts of table \"%s\" are %s", get_rel_name(kept.table),
                            kept.has_texts ? "text" : "integers"),
                     errhint("Use the function %s.", kept.has_texts ? "whose name ends in _of" : "without _of in its name")));
+}
+
+Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const KeptTable kept = kept_table_to_read(PG_GETARG_OID(0));
+  ArrayType* const items = PG_ARGISNULL(1) ? nullptr : PG_GETARG_ARRAYTYPE_P(1);
+  const Selection selection = read_selection(items, texts, CurrentMemoryContext);
+  check_item_type(kept, texts, selection);
   PG_RETURN_POINTER(fresh_counts(kept, selection, Answer::kFresh));
 }
 
@@ -864,6 +930,45 @@ struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why
   return counts;
 }
 
+KeptAnswer read_kept_answer(Oid oid, ArrayType* items, MemoryContext context) {
+  const KeptTable kept = kept_table_to_read(oid);
+  const Selection selection = read_selection(items, false, CurrentMemoryContext);
+  check_item_type(kept, false, selection);
+  KeptAnswer answer{};
+  answer.table = MemoryContextStrdup(context, get_rel_name(kept.table));
+  if (!selection.all || kept.has_texts) {
+    const MemoryContext caller = MemoryContextSwitchTo(context);
+    answer.value = fresh_counts(kept, selection, Answer::kFresh);
+    MemoryContextSwitchTo(caller);
+    return answer;
+  }
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(context)->emplace();
+  Problem problem;
+  const Stored stored = read_fresh(kept, selection, context, *work, false, false, problem);
+  over_companions(answer.table, [&] {
+    count_change(kept, selection, *work);
+    work->counts = KeptCounts::make(stored.supports, work->change, false, work->options);
+  });
+  SPI_finish();
+  owner.end();
+  answer.counts = work->counts.get();
+  answer.chunks = stored.chunks;
+  answer.chunk_count = stored.count;
+  for (size_t k = 0; k < stored.count; ++k) answer.pairs += pair_counts_header(stored.chunks[k].value).pairs;
+  return answer;
+}
+
+KeptPairsRun::KeptPairsRun(const KeptAnswer& answer, const PairQuery& query, const ExecutionOptions& options)
+    : table_(answer.table) {
+  run_.emplace(*answer.counts, std::span<const StoredChunk>{answer.chunks, answer.chunk_count}, query, options);
+}
+
+bool KeptPairsRun::next(PairBatch& batch) {
+  return naming_table(table_, [&] { return run_->next(batch); });
+}
+
 void insert_no_counts(const KeptTable& kept) {
   write_no_counts(kept, kSupportsPart, least_key(), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace());
 }
@@ -871,10 +976,11 @@ void insert_no_counts(const KeptTable& kept) {
 void count_kept_rows(const KeptTable& kept) {
   AsOwner owner(kept.owner);
   SPI_connect();
-  if (kept.is_partitioned) make_partition_triggers(kept, partitions_to_keep(kept));
+  const Partitions partitions = kept.is_partitioned ? partitions_to_keep(kept) : Partitions();
   // The snapshot of the transaction may be older than the lock on the table.
   PushActiveSnapshot(GetLatestSnapshot());
-  count_and_write(kept, get_rel_name(kept.table), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace());
+  count_and_write(kept, get_rel_name(kept.table), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace(),
+                  partitions);
   PopActiveSnapshot();
   SPI_finish();
   owner.end();
@@ -904,7 +1010,7 @@ BATMAP_FUNCTION(batmap_check_kept) {
   }
   AsOwner owner(kept.owner);
   SPI_connect();
-  struct varlena* counted = recounted(kept);
+  struct varlena* counted = recounted(kept, CurrentMemoryContext);
   for (struct varlena* const value : values) {
     if (counted == nullptr) {
       const PairCountsHeader header = pair_counts_header(counts_bytes(value));

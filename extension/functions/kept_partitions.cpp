@@ -1,9 +1,8 @@
 // Reads partitions and their triggers. See kept_partitions.h.
 #include "extension/functions/kept_partitions.h"
 
+#include <algorithm>
 #include <cstring>
-
-#include "extension/functions/kept_setup.h"
 
 #include "extension/server/pg.h"
 
@@ -26,29 +25,33 @@ void refuse_partition(Partitions& partitions, Oid partition, const char* reason)
   partitions.reason = reason;
 }
 
+void add_partition(const Partition& partition, Partitions& partitions) {
+  constexpr int kFirst = 16;
+  const int count = partitions.count++;
+  if (count == 0) partitions.all = static_cast<Partition*>(palloc(kFirst * sizeof(Partition)));
+  const bool is_full = count >= kFirst && (count & (count - 1)) == 0;
+  if (is_full) partitions.all = static_cast<Partition*>(repalloc(partitions.all, size_t{2} * count * sizeof(Partition)));
+  partitions.all[count] = partition;
+}
+
 /// @param oid  a partition that is not partitioned itself
 void add_leaf(Oid oid, Partitions& partitions) {
   const Relation partition = relation_open(oid, NoLock);
   const char* reason = reason_against(partition);
   bool has_row_trigger = false;
-  bool has_truncate_trigger = false;
   const int triggers = partition->trigdesc == nullptr ? 0 : partition->trigdesc->numtriggers;
   for (int k = 0; k < triggers; ++k) {
     const Trigger& trigger = partition->trigdesc->triggers[k];
-    const bool is_row_trigger = trigger.tgisclone && strcmp(trigger.tgname, kRowTrigger) == 0;
-    const bool is_truncate_trigger = strcmp(trigger.tgname, kTruncateTrigger) == 0;
-    if (!is_row_trigger && !is_truncate_trigger) continue;
+    if (!trigger.tgisclone || strcmp(trigger.tgname, kRowTrigger) != 0) continue;
     const Oid trigger_oid = trigger.tgoid;
     const bool fires_here = fires(trigger, true);
     // A look into the catalog may read the triggers anew.
     if (!is_keep_trigger(trigger)) continue;
     if (!fires_here && reason == nullptr) reason = "without a trigger that fires";
-    if (is_row_trigger) partitions.triggers = lappend_oid(partitions.triggers, trigger_oid);
-    has_row_trigger |= is_row_trigger;
-    has_truncate_trigger |= is_truncate_trigger;
+    add_partition({trigger_oid, partition->rd_rel->relfilenode, has_new_file(partition)}, partitions);
+    has_row_trigger = true;
   }
   if (!has_row_trigger && reason == nullptr) reason = "without the trigger of rows";
-  if (!has_truncate_trigger) partitions.untouched = lappend_oid(partitions.untouched, oid);
   if (reason != nullptr) refuse_partition(partitions, oid, reason);
   relation_close(partition, NoLock);
 }
@@ -73,7 +76,8 @@ void add_children(Oid parent, Partitions& partitions) {
 Partitions read_partitions(const KeptTable& kept) {
   Partitions partitions;
   add_children(kept.table, partitions);
-  list_sort(partitions.triggers, list_oid_cmp);
+  std::sort(partitions.all, partitions.all + partitions.count,
+            [](const Partition& x, const Partition& y) { return x.trigger < y.trigger; });
   return partitions;
 }
 
@@ -89,26 +93,17 @@ Partitions partitions_to_keep(const KeptTable& kept) {
 }
 
 bool are_same(const Partitions& x, const Partitions& y) {
-  return x.reason == nullptr && y.reason == nullptr && equal(x.triggers, y.triggers);
+  return x.reason == nullptr && y.reason == nullptr &&
+         std::equal(x.all, x.all + x.count, y.all, y.all + y.count, [](const Partition& one, const Partition& other) {
+           return one.trigger == other.trigger && one.file == other.file;
+         });
 }
 
-void make_partition_triggers(const KeptTable& kept, const Partitions& partitions) {
-  const ListCell* cell;
-  foreach (cell, partitions.untouched) {
-    const char* const name = qualified_name(lfirst_oid(cell));
-    run_statement(psprintf("CREATE OR REPLACE TRIGGER %s AFTER TRUNCATE ON %s EXECUTE FUNCTION %s._batmap_keep_changes()",
-                           kTruncateTrigger, name, extension_schema(kept)));
-    run_statement(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", name, kTruncateTrigger));
-  }
-  CommandCounterIncrement();
+bool has_partition(const Partitions& partitions, Oid trigger) {
+  return std::any_of(partitions.all, partitions.all + partitions.count,
+                     [&](const Partition& partition) { return partition.trigger == trigger; });
 }
 
-const char* extension_schema(const KeptTable& kept) {
-  const HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(kept.counts_type));
-  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for type %u", kept.counts_type);
-  const Oid schema = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple))->typnamespace;
-  ReleaseSysCache(tuple);
-  return quote_identifier(get_namespace_name(schema));
-}
+int64 partition_key(Oid trigger, Oid file) { return static_cast<int64>((uint64{trigger} << 32) | file); }
 
 }  // namespace batmap::pg

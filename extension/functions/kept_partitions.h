@@ -2,8 +2,10 @@
 //
 // Rows that come with an attached partition, or go with a detached one, are in no log. So the counts say which partitions they are
 // of, each by its copy of the row trigger: the server makes a new one when a partition is attached, also if it was there
-// before. A row of the log says the same of the partition that it was changed in. TRUNCATE of a partition leaves no counts.
-// Where counts are not of the partitions that there are, questions count the rows, and the next merge does, too.
+// before. A row of the log says the same of the partition that it was changed in. The counts also say in which file the rows of the
+// partition were: TRUNCATE gives it a new one, and so does all that rewrites it. No snapshot is too old to notice that, and
+// nobody waits for it. Where counts are not of the partitions that there are, questions count the rows, and the next
+// merge does, too.
 #pragma once
 
 #include "extension/functions/kept_table.h"
@@ -12,10 +14,17 @@
 
 namespace batmap::pg {
 
-/// The partitions that have rows, locked against detaching.
+struct Partition {
+  Oid trigger;  // its copy of the row trigger
+  Oid file;
+  /// The file is of this transaction, which could empty it without a new one.
+  bool is_new_file;
+};
+
+/// The partitions that have rows, locked against detaching and TRUNCATE.
 struct Partitions {
-  List* triggers = NIL;     // ascending OIDs of their copies of the row trigger
-  List* untouched = NIL;    // those that have no trigger of TRUNCATE yet
+  Partition* all = nullptr;  // [count], ascending by trigger
+  int count = 0;
   Oid misfit = InvalidOid;  // a partition whose changes no trigger sees
   const char* reason = nullptr;
 };
@@ -28,10 +37,10 @@ Partitions partitions_to_keep(const KeptTable& kept);
 
 bool are_same(const Partitions& x, const Partitions& y);
 
-/// Makes the triggers of TRUNCATE that are missing. SPI must be connected, as the owner.
-void make_partition_triggers(const KeptTable& kept, const Partitions& partitions);
+/// @param trigger  of a row of the log
+bool has_partition(const Partitions& partitions, Oid trigger);
 
-/// The schema of the extension, quoted.
-const char* extension_schema(const KeptTable& kept);
+/// How the counts name a partition. @param file  InvalidOid: one that must not be taken for the same later
+int64 partition_key(Oid trigger, Oid file);
 
 }  // namespace batmap::pg

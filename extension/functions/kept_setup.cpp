@@ -44,8 +44,6 @@ void empty_companions(const KeptTable& kept) {
   List* relations = NIL;
   List* oids = NIL;
   for (const Oid companion : {kept.companions.counts, kept.companions.log}) {
-    // Sessions that have written to other partitions hold the log, and it stays right.
-    if (kept.is_partitioned && companion == kept.companions.log) continue;
     const Relation relation = table_open(companion, AccessExclusiveLock);
     if (relation->rd_rel->relowner != kept.owner) raise_renamed(get_rel_name(kept.table));
     CheckTableNotInUse(relation, "TRUNCATE");
@@ -55,7 +53,7 @@ void empty_companions(const KeptTable& kept) {
   truncate_relations(relations, oids);
   const ListCell* cell;
   foreach (cell, relations) table_close(static_cast<Relation>(lfirst(cell)), NoLock);
-  if (!kept.is_partitioned) insert_no_counts(kept);
+  insert_no_counts(kept);
   SPI_finish();
   owner.end();
 }
@@ -106,6 +104,22 @@ void check_index(Relation table, AttrNumber tid, const char* name) {
                   errmsg("table \"%s\" has no index that begins with column \"%s\"", RelationGetRelationName(table), name),
                   errhint("CREATE INDEX ON %s (%s): kept counts read the rows of the transactions that changed.",
                           qualified_name(RelationGetRelid(table)), quote_identifier(name))));
+}
+
+/// The owner of the table makes a trigger on each partition.
+void check_partitions(Relation table) {
+  if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) return;
+  const char* const owner = GetUserNameFromId(table->rd_rel->relowner, false);
+  const ListCell* cell;
+  foreach (cell, find_all_inheritors(RelationGetRelid(table), ShareRowExclusiveLock, nullptr)) {
+    const Oid partition = lfirst_oid(cell);
+    if (pg_class_aclcheck(partition, table->rd_rel->relowner, ACL_TRIGGER) == ACLCHECK_OK) continue;
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("partition \"%s\" of table \"%s\" is not of role \"%s\", who owns the table",
+                           get_rel_name(partition), RelationGetRelationName(table), owner),
+                    errhint("GRANT TRIGGER ON %s TO %s, or change the owner of the partition.", qualified_name(partition),
+                            quote_identifier(owner))));
+  }
 }
 
 /// The filter must be one expression, because it becomes part of a statement.
@@ -206,16 +220,6 @@ int add_keep_triggers(Relation table, ObjectAddresses* objects) {
   return triggers;
 }
 
-void add_partition_triggers(Relation table, ObjectAddresses* objects) {
-  const ListCell* cell;
-  foreach (cell, find_all_inheritors(RelationGetRelid(table), AccessExclusiveLock, nullptr)) {
-    if (lfirst_oid(cell) == RelationGetRelid(table)) continue;
-    const Relation partition = relation_open(lfirst_oid(cell), NoLock);
-    add_keep_triggers(partition, objects);
-    relation_close(partition, NoLock);
-  }
-}
-
 bool lock_without_waiting(const Companions& companions) {
   for (const Oid companion : {companions.rows, companions.counts, companions.log})
     if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
@@ -257,6 +261,7 @@ BATMAP_FUNCTION(batmap_keep) {
          errhint("Items are int2, int4, int8, text, varchar or uuid. A stored generated column can cast others to text.")));
   check_tid_type(TupleDescAttr(RelationGetDescr(table), tid - 1)->atttypid);
   check_index(table, tid, call.tid);
+  check_partitions(table);
   if (call.filter != nullptr) check_expression(call.filter);
   // The filter is read with the search_path of the caller, as the condition of an index is; all other names are qualified.
   AsOwner owner(table->rd_rel->relowner, false);
@@ -290,7 +295,9 @@ BATMAP_FUNCTION(batmap_unkeep) {
     const ObjectAddress address = {RelationRelationId, lfirst_oid(cell), 0};
     if (owns_relation(address.objectId)) add_exact_object_address(&address, objects);
   }
-  if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) add_partition_triggers(table, objects);
+  // The copies of the trigger go, too. Partitions are locked in the order of the server.
+  if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+    list_free(find_all_inheritors(RelationGetRelid(table), AccessExclusiveLock, nullptr));
   relation_close(table, NoLock);
   performMultipleDeletions(objects, DROP_RESTRICT, 0);
   PG_RETURN_VOID();

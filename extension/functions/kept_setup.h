@@ -19,7 +19,7 @@ void run_statement(const char* text, int count, Oid* types, Datum* values, bool 
 /// Ties the companions to the table, so that they are dropped with it. A dump does not contain these ties.
 void tie_companions(Oid table, const Companions& companions);
 
-/// Leaves the counts of no rows, when the table has been truncated. When it was a partition, no counts are left.
+/// Leaves the counts of no rows, when a table that is not partitioned has been truncated.
 void empty_companions(const KeptTable& kept);
 
 }  // namespace batmap::pg

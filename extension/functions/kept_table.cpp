@@ -276,9 +276,9 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
 /// The partitioned table that names the companions which a partition's copy of its trigger names.
 /// @param[out] candidate  set to each table before it is looked at: then nothing about it goes unnoticed
 Relation open_partitioned_table(Relation partition, const Companions& companions, Oid& candidate) {
-  const ListCell* cell;
-  foreach (cell, get_partition_ancestors(RelationGetRelid(partition))) {
-    candidate = lfirst_oid(cell);
+  // Also of one that is being detached concurrently: get_partition_ancestors() would not name its table any more.
+  for (Oid child = RelationGetRelid(partition); get_rel_relispartition(child); child = candidate) {
+    candidate = get_partition_parent(child, true);
     const Relation table = relation_open(candidate, AccessShareLock);
     Companions named;
     bool is_copy;

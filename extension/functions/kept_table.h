@@ -30,7 +30,7 @@ inline constexpr const char* kTruncateTrigger = "batmap_keep_truncate";
 /// child of another table: rows would then change through the parent without a statement trigger.
 inline constexpr const char* kAloneTrigger = "batmap_keep_alone";
 inline constexpr int kTriggers = 6;
-inline constexpr int kPartitionedTriggers = 1;  // of the table; a partition has a copy of it, and the trigger of TRUNCATE
+inline constexpr int kPartitionedTriggers = 1;  // of the table; a partition has a copy of it
 
 /// The parts of the table of counts.
 inline constexpr int16 kSupportsPart = 0;

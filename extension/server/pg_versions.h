@@ -417,6 +417,16 @@ inline bool is_ascending(const PathKey* order) {
 #endif
 }
 
+/// Is the file of a table one that the current transaction has made, so that TRUNCATE may empty it in place?
+inline bool has_new_file(Relation table) {
+#if PG_VERSION_NUM >= 160000
+  const SubTransactionId changed = table->rd_newRelfilelocatorSubid;
+#else
+  const SubTransactionId changed = table->rd_newRelfilenodeSubid;
+#endif
+  return table->rd_createSubid != InvalidSubTransactionId || changed != InvalidSubTransactionId;
+}
+
 /// An expression over a partitioned table, over one of its partitions.
 inline Node* expression_of_child(PlannerInfo* root, Node* expression, RelOptInfo* child) {
 #if PG_VERSION_NUM >= 160000

@@ -48,10 +48,20 @@ SELECT count(*) FROM batmap_pairs('order_lines', 'order_id', NULL, 1);
 SELECT count(*) FROM batmap_pairs('order_lines', 'order_id', 'product', 1);
 SELECT count(*) FROM batmap_pairs('order_lines', 'order', 'product', 1);
 SELECT count(*) FROM batmap_pairs(NULL, 'order', 'product', 1);
+-- NULL for the table, its columns or the basket
+CREATE TABLE null_calls (input text, call text);
+INSERT INTO null_calls SELECT input, format('batmap_%s(%s%s)', name, CASE WHEN name ~ 'recommend_of' THEN '''{p1}'', ' WHEN name ~ 'recommend' THEN '''{1}'', ' ELSE '' END, input)
+FROM unnest('{pairs, partners, itemsets, rules, recommend, estimate, itemset_spectrum, itemset_estimate, pairs_of, partners_of, itemsets_of, rules_of, recommend_of}'::text[]) name,
+    unnest('{"''order_lines''::regclass, NULL, NULL", "''order_lines''::regclass, ''order_id'', NULL", "NULL::regclass, NULL, NULL", "NULL::regclass, ''order_id'', ''product''"}'::text[]) input;
+SELECT input, number_of(call) AS answer, count(*) FROM null_calls GROUP BY 1, 2 ORDER BY input COLLATE "C", 2;
+SELECT number_of('batmap_recommend(NULL, ''order_lines''::regclass, ''order_id'', ''product_id'')'), number_of('batmap_recommend_of(NULL, ''order_lines''::regclass, NULL, NULL)');
 -- a kept table
 SELECT batmap_keep('order_lines', 'order_id', 'product_id');
 SELECT count(*) FROM batmap_pairs('order_lines'::regclass);
 SELECT count(*) FROM batmap_partners('order_lines'::regclass, min_count => NULL, min_support => NULL);
 SELECT count(*) FROM batmap_partners('order_lines'::regclass, NULL, NULL);
-DROP TABLE order_lines, calls, inputs CASCADE;
+SELECT input, number_of(call) AS answer, count(*) FROM null_calls WHERE call ~ 'batmap_(pairs|partners|rules|recommend)\(' GROUP BY 1, 2 ORDER BY input COLLATE "C", 2;
+SELECT number_of('batmap_pairs(NULL::regclass)'), number_of('batmap_partners(NULL::regclass)'), number_of('batmap_rules(NULL::regclass, min_count => 1)'), number_of('batmap_recommend(''{1}'', NULL::regclass)'),
+    number_of('batmap_recommend(NULL, ''order_lines''::regclass)'), batmap_kept_counts(NULL), batmap_kept_counts(NULL, '{1}'), batmap_kept_counts_of(NULL);
+DROP TABLE order_lines, calls, null_calls, inputs CASCADE;
 DROP FUNCTION number_of;
