@@ -3,11 +3,11 @@
 //
 // Two rounds. What is frequent in the whole is frequent, at the same share of the transactions, in at least one part; so the
 // frequent ones of the parts are all candidates there are (Savasere, Omiecinski, Navathe: An Efficient Algorithm for Mining
-// Association Rules in Large Databases, VLDB 1995, section 3). In the second round each part counts all candidates, and the
-// sums are exact. A threshold that is a number is shared out between the parts: with thresholds t_k such that the sum of all
+// Association Rules in Large Databases, VLDB 1995, section 3). In the second round each part counts all candidates, of
+// itemsets those that it did not report itself, and the sums are exact. A threshold that is a number is shared out between the parts: with thresholds t_k such that the sum of all
 // t_k - 1 is below it, what reaches t_k in no part does not reach it in the sum (ours). So the shares may be guesses.
 //
-// Cost: each part reads its rows twice; the network carries its candidates, all candidates, and their counts.
+// Cost: each part reads its rows twice; the network carries its candidates, the candidates that it counts, and their counts.
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -17,6 +17,7 @@
 #include "extension/functions/part_calls.h"
 #include "extension/functions/run_stream.h"
 #include "extension/input/arguments.h"
+#include "extension/types/itemset_counts_datum.h"
 #include "pairs/pair_run.h"
 
 #include "extension/server/pg.h"
@@ -48,12 +49,26 @@ struct RoundFunction {
   std::span<const Takes> parameters;
 };
 
+/// Values of which a part need not count again what it has counted in the first round.
+struct KnownCounts {
+  const SummedType& type;
+  uint64_t (*size)(const std::byte* value);   // 0: nothing is in it
+  uint64_t (*total)(const std::byte* value);  // transactions
+  /// Appends what a value lacks of a sum.
+  void (*missing)(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
+                  const ExecutionOptions& options);
+  /// Appends a value and more counts of the same transactions.
+  void (*complete)(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+                   const ExecutionOptions& options);
+};
+
 /// A value of counts that is made of rows and adds up.
 struct CountsKind {
   const char* type;          // sum() adds its values up
   RoundFunction candidates;  // of the first round
   RoundFunction recount;     // of the second
   const char* total;         // function: the transactions of a value
+  const KnownCounts* known;  // nullptr: the second round counts all candidates in all parts
 };
 
 constexpr Takes kPairParameters[] = {Takes::kRows,        Takes::kMinCount,     Takes::kMinSupport,
@@ -66,18 +81,26 @@ constexpr Takes kItemsetParameters[] = {Takes::kRows,        Takes::kMinCount,  
 constexpr Takes kRecountParameters[] = {Takes::kRows, Takes::kCandidates, Takes::kFirstColumn, Takes::kSecondColumn,
                                         Takes::kParams};
 
+constexpr KnownCounts kKnownItemsetCounts{kSummedItemsetCounts,
+                                          [](const std::byte* value) { return itemset_counts_header(value).itemsets; },
+                                          [](const std::byte* value) { return itemset_counts_header(value).total; },
+                                          missing_itemset_counts, complete_itemset_counts};
+
 constexpr CountsKind kPairCounts{"batmap_pair_counts",
                                  {"batmap_pair_counts_from", kPairParameters},
                                  {"batmap_pair_counts_from", kPairParameters},
-                                 "batmap_pair_counts_total"};
+                                 "batmap_pair_counts_total",
+                                 nullptr};
 constexpr CountsKind kJoinCounts{"batmap_join_counts",
                                  {"batmap_join_counts_from", kJoinParameters},
                                  {"batmap_join_counts_from", kJoinParameters},
-                                 "batmap_join_counts_total"};
+                                 "batmap_join_counts_total",
+                                 nullptr};
 constexpr CountsKind kItemsetCounts{"batmap_itemset_counts",
                                     {"batmap_itemset_candidates", kItemsetParameters},
                                     {"batmap_itemset_count", kRecountParameters},
-                                    "batmap_itemset_counts_total"};
+                                    "batmap_itemset_counts_total",
+                                    &kKnownItemsetCounts};
 
 /// One call.
 struct Spread {
@@ -93,7 +116,7 @@ struct Spread {
   const char* further[kTakes];  // texts of other arguments of the parts; nullptr: NULL
   // Set by the rounds:
   const int64_t* thresholds;
-  const char* candidates;
+  const char** candidates;  // [parts] nullptr: the part has counted all of them
 };
 
 /// Shares a threshold out between the parts, by their weights. @return [parts]
@@ -173,11 +196,12 @@ const char* first_statement(void* argument, const char* schema, const Part& part
   return call_text(*spread, schema, spread->kind->candidates, texts);
 }
 
-const char* second_statement(void* argument, const char* schema, const Part& part, int) {
+const char* second_statement(void* argument, const char* schema, const Part& part, int index) {
   const auto* const spread = static_cast<const Spread*>(argument);
+  if (spread->candidates[index] == nullptr) return nullptr;
   const char* texts[kTakes] = {};
   add_rows(*spread, part, texts);
-  texts[static_cast<int>(Takes::kCandidates)] = spread->candidates;
+  texts[static_cast<int>(Takes::kCandidates)] = spread->candidates[index];
   return call_text(*spread, schema, spread->kind->recount, texts);
 }
 
@@ -210,6 +234,48 @@ Sum sum_of(const Spread& spread, char* const* answers, int count, bool as_text) 
   return sum;
 }
 
+/// What the second round counts in each part.
+struct Recount {
+  const char** candidates;  // [parts] nullptr: none
+  int64_t total;            // transactions of the parts that are asked
+  bool is_needed;           // whether any part is asked
+};
+
+/// @param answers  of the first round @param found  their sum
+Recount recount_of(const Spread& spread, char* const* answers, int count, const Sum& found) {
+  Recount recount{static_cast<const char**>(palloc0(static_cast<Size>(count) * sizeof(char*))), 0, false};
+  const KnownCounts* const known = spread.kind->known;
+  struct varlena* const sum = known != nullptr ? PG_DETOAST_DATUM(found.value) : nullptr;
+  for (int k = 0; k < count; ++k) {
+    if (known == nullptr || answers[k] == nullptr) {
+      recount.candidates[k] = found.text;
+    } else {
+      struct varlena* const own = summed_validated(known->type, flat_of_text(known->type.type, answers[k]));
+      struct varlena* const missing = made_value(known->type.type, [&](CountsWork& work) {
+        known->missing(value_bytes(sum), value_bytes(own), work.bytes, work.options);
+      });
+      if (known->size(value_bytes(missing)) > 0) {
+        recount.candidates[k] = flat_to_text(known->type.type, {value_bytes(missing), value_capacity(missing)});
+        recount.total += static_cast<int64_t>(known->total(value_bytes(own)));
+      }
+      pfree(missing);
+      pfree(own);
+    }
+    recount.is_needed = recount.is_needed || recount.candidates[k] != nullptr;
+  }
+  if (known == nullptr) recount.total = found.total;
+  return recount;
+}
+
+/// The counts of both rounds. @param more  of the second
+Datum completed(const KnownCounts& known, Datum found, Datum more) {
+  struct varlena* const counts = PG_DETOAST_DATUM(found);
+  struct varlena* const others = PG_DETOAST_DATUM(more);
+  return PointerGetDatum(made_value(known.type.type, [&](CountsWork& work) {
+    known.complete(value_bytes(counts), value_bytes(others), work.bytes, work.options);
+  }));
+}
+
 /// Both rounds. @return the counts, as long as the SPI connection; 0: there are no rows
 Datum count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
   bool all = true;  // whether each part names all that it has
@@ -221,23 +287,28 @@ Datum count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
   }
   calls.open();
   const bool is_exact = all || list.count <= 1;
-  const Sum found = sum_of(spread, calls.round("candidates", first_statement, &spread), list.count, !is_exact);
-  Sum sum = found;
-  if (!is_exact && found.value != 0) {
-    spread.candidates = found.text;
-    sum = sum_of(spread, calls.round("recount", second_statement, &spread), list.count, false);
-    if (sum.value == 0 || sum.total != found.total)
-      ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                      errmsg("rows of table \"%s\" changed between the two rounds", list.table),
-                      errdetail("There were %lld transactions, then %lld.", static_cast<long long>(found.total),
-                                static_cast<long long>(sum.total)),
-                      errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
+  char* const* const answers = calls.round("candidates", first_statement, &spread);
+  const Sum found = sum_of(spread, answers, list.count, !is_exact && spread.kind->known == nullptr);
+  Datum counts = found.value;
+  if (!is_exact && counts != 0) {
+    const Recount recount = recount_of(spread, answers, list.count, found);
+    spread.candidates = recount.candidates;
+    if (recount.is_needed) {
+      const Sum sum = sum_of(spread, calls.round("recount", second_statement, &spread), list.count, false);
+      if (sum.value == 0 || sum.total != recount.total)
+        ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                        errmsg("rows of table \"%s\" changed between the two rounds", list.table),
+                        errdetail("There were %lld transactions, then %lld.", static_cast<long long>(recount.total),
+                                  static_cast<long long>(sum.total)),
+                        errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
+      counts = spread.kind->known != nullptr ? completed(*spread.kind->known, counts, sum.value) : sum.value;
+    }
   }
   calls.close();
   ereport(DEBUG1, (errmsg_internal("%s: %llu bytes sent, %llu received", spread.operation,
                                    static_cast<unsigned long long>(calls.bytes_sent()),
                                    static_cast<unsigned long long>(calls.bytes_received()))));
-  return sum.value;
+  return counts;
 }
 
 /// What is to be cancelled and reported, in a context of the call.

@@ -286,6 +286,28 @@ ok($nodes[0]->poll_query_until('coordinator', q{SELECT count(*) = 0 FROM batmap_
 $session->quit;
 equal('pairs', 'min_count => 20', 'two servers');
 
+# In the second round a part counts the itemsets that it did not report itself. One that has reported all is not asked.
+sub debug_of { my (undef, undef, $messages) = $nodes[0]->psql('coordinator', "SET client_min_messages = debug1; $_[0]"); return $messages; }
+sub bytes_of { my ($messages, $round) = @_; my %bytes = $messages =~ /itemset_counts, $round: part \d+ of \d+, "server '(\d)'", (\d+) bytes/g; return %bytes; }
+{
+    my $call = "SELECT itemset, support_count, total FROM batmap_distributed_itemsets";
+    my $messages = debug_of("$call('two', min_count => 12)");
+    my %found = bytes_of($messages, 'candidates');
+    my %counted = bytes_of($messages, 'recount');
+    ok($found{$_} > 1000 && $counted{$_} > 0 && $counted{$_} < $found{$_}, "server $_ counts less than it has found: $counted{$_} of $found{$_} bytes") for 0, 1;
+
+    for my $case ([ 'SELECT tid, item FROM baskets WHERE tid % 4 = 0', '1' ], [ 'SELECT tid, item % 2 AS item FROM baskets WHERE tid % 4 < 2', '' ])
+    {
+        my ($source, $asked) = @$case;
+        $messages = debug_of("$call('$source', min_count => 12, $by_name)");
+        %counted = bytes_of($messages, 'recount');
+        is(join(' ', sort keys %counted), $asked, "servers that count again of $source: '$asked'");
+        my $expected = $source =~ s/baskets/one/r;
+        is(coordinator("$call('$source', min_count => 12, $by_name) ORDER BY 1"),
+            coordinator("SELECT itemset, support_count, total FROM batmap_itemsets('$expected', min_count => 12) ORDER BY 1"), 'and the answer is right');
+    }
+}
+
 # What a part has done is shown.
 my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', q{SET client_min_messages = debug1; SELECT count(*) FROM batmap_distributed_pairs('two', min_count => 20)});
 like($stderr, qr/recount: part 2 of 2, "server '\d'", \d+ bytes.*: \d+ bytes sent, \d+ received/s, 'each part and the bytes in debug messages');
