@@ -1,9 +1,12 @@
 #!/bin/bash
 # What the parts of a table exchange in two rounds, and what that makes of 100 servers and 10^12 rows: `bench/run distributed`, or
-# test/sandbox bench/sql/distributed.sh. Prints Markdown. It counts bytes and candidates, no time: a part is `tid % parts` of one
-# table, and its values are those that the functions over several servers send, as text.
+# test/sandbox bench/sql/distributed.sh. Prints Markdown. Of pairs and joins it counts what the values of the parts have as text,
+# where a part is `tid % parts` of one table. Itemsets are asked from databases of this server as the parts, by the call itself,
+# and the bytes are those of its debug messages; so are the times, of two parts on one thread each and of one server on two, which
+# alternate.
 #
-# Variables: BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it a table is generated), BENCH_SUPPORT (default 0.001).
+# Variables: BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it a table is generated), BENCH_SUPPORT (default 0.001),
+# BENCH_ROUNDS (default 15). The server must come with dblink and postgres_fdw.
 
 set -euo pipefail
 
@@ -41,9 +44,6 @@ BEGIN
         CALL two_rounds(parts, 'pairs', replace(format('batmap_pair_counts_from(%s, min_support => $support)', rows), 'PARTS', parts::text),
             replace(format('batmap_pair_counts_from(%s, candidates => \$1::batmap_pair_counts)', rows), 'PARTS', parts::text), 'batmap_pair_counts',
             'batmap_pair_counts_pairs', 'SELECT count(*) FROM batmap_pairs(''baskets'', min_support => $support)');
-        CALL two_rounds(parts, 'itemsets', replace(format('batmap_itemset_candidates(%s, min_support => $support)', rows), 'PARTS', parts::text),
-            replace(format('batmap_itemset_count(%s, \$1::batmap_itemset_counts)', rows), 'PARTS', parts::text), 'batmap_itemset_counts',
-            'batmap_itemset_counts_itemsets', 'SELECT count(*) FROM batmap_itemsets(''baskets'', min_support => $support)');
         CALL two_rounds(parts, 'join', replace(format('batmap_join_counts_from(%s, %s, min_count => %s)', joined, rows, (least - 1) / parts + 1), 'PARTS', parts::text),
             replace(format('batmap_join_counts_from(%s, %s, candidates => \$1::batmap_join_counts)', joined, rows), 'PARTS', parts::text), 'batmap_join_counts',
             'batmap_join_counts_pairs', format('SELECT count(*) FROM batmap_join_project(''SELECT item, tid FROM baskets'', ''baskets'', min_count => %s)', least));
@@ -54,6 +54,53 @@ CREATE TABLE sizes AS SELECT count(*) AS rows, count(DISTINCT tid) AS transactio
     batmap_pair_counts_pairs(batmap_pair_counts_agg(tid, item)) AS pairs FROM baskets;
 SQL
 
+# Each part is a schema of this database, and a foreign server whose sessions find its table there and count on one thread.
+run << SQL
+SET client_min_messages = warning;
+CREATE EXTENSION postgres_fdw;
+CREATE EXTENSION dblink;
+DO \$\$ DECLARE parts int; part int; name text; BEGIN
+    FOREACH parts IN ARRAY ARRAY[1, 2, 4, 8] LOOP FOR part IN 0 .. parts - 1 LOOP
+        name := format('part_%s_%s', parts, part);
+        EXECUTE format('CREATE SCHEMA %I', name);
+        EXECUTE format('CREATE TABLE %I.lines AS SELECT tid, item FROM baskets WHERE tid %% %s = %s', name, parts, part);
+        EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L, options %L)', name, '$PGHOST', '$PGPORT', '$PGDATABASE',
+            format('-c search_path=%s,public -c batmap.threads=1', name));
+        EXECUTE format('CREATE USER MAPPING FOR CURRENT_USER SERVER %I', name);
+    END LOOP; END LOOP;
+END \$\$;
+VACUUM ANALYZE;
+SQL
+servers() { run -c "SELECT array_agg(format('part_%s_%s', $1, p)) FROM generate_series(0, $1 - 1) p"; }
+one="SELECT count(*) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_support => $support)"
+spread() { echo "SELECT count(*) FROM batmap_distributed_itemsets('lines', min_support => $support, servers => '$(servers "$1")', disjoint => true)"; }
+answers=$(run -c "$one")
+for parts in 1 2 4 8; do
+    found=$(run -c "SET client_min_messages = debug1" -c "$(spread $parts)" 2>&1)
+    [ "$(tail -n 1 <<< "$found")" = "$answers" ] || { echo "$found" >&2; exit 1; }
+    candidates=$(run -c "SELECT format('part_%s_%s', $parts, p), batmap_itemset_candidates(format('SELECT tid, item FROM part_%s_%s.lines', $parts, p), min_support => $support) AS v
+        INTO TEMP firsts FROM generate_series(0, $parts - 1) p" -c "SELECT batmap_itemset_counts_itemsets(sum(v)) FROM firsts")
+    awk -v parts=$parts -v answers="$answers" -v candidates="$candidates" '
+        / candidates: part/ { found += $(NF - 1) }
+        / recount: part/    { counted += $(NF - 1) }
+        / bytes sent, /     { sent = $(NF - 4) }
+        END { printf "INSERT INTO rounds VALUES (%d, %citemsets%c, %d, %d, %d, %d, %d);\n", parts, 39, 39, answers, candidates, found, sent, counted }' <<< "$found" | run
+done
+run << SQL
+CREATE TABLE times (who text, ms float8);
+DO \$\$ DECLARE start timestamptz; BEGIN
+    SET batmap.threads = 2;
+    FOR round IN 0 .. ${BENCH_ROUNDS:-15} LOOP
+        start := clock_timestamp();
+        EXECUTE \$q\$$one\$q\$;
+        IF round > 0 THEN INSERT INTO times VALUES ('one', 1000 * extract(epoch FROM clock_timestamp() - start)); END IF;
+        start := clock_timestamp();
+        EXECUTE \$q\$$(spread 2)\$q\$;
+        IF round > 0 THEN INSERT INTO times VALUES ('two', 1000 * extract(epoch FROM clock_timestamp() - start)); END IF;
+    END LOOP;
+END \$\$;
+SQL
+
 echo "# What parts exchange, $source at a support of $support"
 echo
 run -c "SELECT format('%s rows of %s transactions with %s items: as a relation %s bytes (%s a row), as counts of all %s pairs %s bytes (%s a pair).',
@@ -62,6 +109,9 @@ echo
 echo "| | parts | answers | candidates | bytes found by the parts | bytes sent to them | bytes of their counts |"
 echo "|---|---|---|---|---|---|---|"
 run -c "SELECT format('| %s | %s | %s | %s | %s | %s | %s |', what, parts, answers, candidates, found, sent, counted) FROM rounds ORDER BY what DESC, parts"
+echo
+run -c "SELECT format('Itemsets on one server with two threads: %s ms; on two with one thread each: %s ms, which is %s times as much.', round(one::numeric, 1), round(two::numeric, 1), round((two / one)::numeric, 2))
+    FROM (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE who = 'one') AS one, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE who = 'two') AS two FROM times) t"
 echo
 echo "## 100 servers and 10^12 rows"
 echo

@@ -3,19 +3,21 @@
 //
 // Two rounds. What is frequent in the whole is frequent, at the same share of the transactions, in at least one part; so the
 // frequent ones of the parts are all candidates there are (Savasere, Omiecinski, Navathe: An Efficient Algorithm for Mining
-// Association Rules in Large Databases, VLDB 1995, section 3). In the second round each part counts all candidates, and the
-// sums are exact. A threshold that is a number is shared out between the parts: with thresholds t_k such that the sum of all
+// Association Rules in Large Databases, VLDB 1995, section 3). In the second round each part counts all candidates, of
+// itemsets those that it did not report itself, and the sums are exact. A threshold that is a number is shared out between the parts: with thresholds t_k such that the sum of all
 // t_k - 1 is below it, what reaches t_k in no part does not reach it in the sum (ours). So the shares may be guesses.
 //
-// Cost: each part reads its rows twice; the network carries its candidates, all candidates, and their counts.
+// Cost: each part reads its rows twice; the network carries its candidates, the candidates that it counts, and their counts.
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "core/parameters.h"
 #include "extension/functions/kept_setup.h"
 #include "extension/functions/part_calls.h"
 #include "extension/functions/run_stream.h"
 #include "extension/input/arguments.h"
+#include "extension/types/itemset_counts_datum.h"
 #include "pairs/pair_run.h"
 
 #include "extension/server/pg.h"
@@ -25,20 +27,80 @@ using namespace batmap::pg;
 
 namespace {
 
-/// A value of counts that is made of rows and adds up.
-struct CountsKind {
-  const char* type;        // sum() adds its values up
-  const char* candidates;  // function of the first round: a query and the further arguments
-  const char* recount;     // function of the second: a query and `candidates`
-  const char* total;       // function: the transactions of a value
+/// What a function of a round takes.
+enum class Takes {
+  kRows,
+  kRightRows,
+  kMinCount,
+  kMinSupport,
+  kMaxLength,
+  kInclude,
+  kExclude,
+  kCandidates,
+  kFirstColumn,
+  kSecondColumn,
+  kParams
+};
+constexpr int kTakes = static_cast<int>(Takes::kParams) + 1;
+
+/// A function of a round, with all of its parameters in their order.
+struct RoundFunction {
+  const char* name;
+  std::span<const Takes> parameters;
 };
 
-constexpr CountsKind kPairCounts{"batmap_pair_counts", "batmap_pair_counts_from", "batmap_pair_counts_from",
-                                 "batmap_pair_counts_total"};
-constexpr CountsKind kJoinCounts{"batmap_join_counts", "batmap_join_counts_from", "batmap_join_counts_from",
-                                 "batmap_join_counts_total"};
-constexpr CountsKind kItemsetCounts{"batmap_itemset_counts", "batmap_itemset_candidates", "batmap_itemset_count",
-                                    "batmap_itemset_counts_total"};
+/// Values of which a part need not count again what it has counted in the first round.
+struct KnownCounts {
+  const SummedType& type;
+  uint64_t (*size)(const std::byte* value);   // 0: nothing is in it
+  uint64_t (*total)(const std::byte* value);  // transactions
+  /// Appends what a value lacks of a sum.
+  void (*missing)(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
+                  const ExecutionOptions& options);
+  /// Appends a value and more counts of the same transactions.
+  void (*complete)(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+                   const ExecutionOptions& options);
+};
+
+/// A value of counts that is made of rows and adds up.
+struct CountsKind {
+  const char* type;          // sum() adds its values up
+  RoundFunction candidates;  // of the first round
+  RoundFunction recount;     // of the second
+  const char* total;         // function: the transactions of a value
+  const KnownCounts* known;  // nullptr: the second round counts all candidates in all parts
+};
+
+constexpr Takes kPairParameters[] = {Takes::kRows,        Takes::kMinCount,     Takes::kMinSupport,
+                                     Takes::kInclude,     Takes::kExclude,      Takes::kCandidates,
+                                     Takes::kFirstColumn, Takes::kSecondColumn, Takes::kParams};
+constexpr Takes kJoinParameters[] = {Takes::kRows, Takes::kRightRows, Takes::kMinCount, Takes::kCandidates, Takes::kParams};
+constexpr Takes kItemsetParameters[] = {Takes::kRows,        Takes::kMinCount,     Takes::kMinSupport,
+                                        Takes::kMaxLength,   Takes::kInclude,      Takes::kExclude,
+                                        Takes::kFirstColumn, Takes::kSecondColumn, Takes::kParams};
+constexpr Takes kRecountParameters[] = {Takes::kRows, Takes::kCandidates, Takes::kFirstColumn, Takes::kSecondColumn,
+                                        Takes::kParams};
+
+constexpr KnownCounts kKnownItemsetCounts{kSummedItemsetCounts,
+                                          [](const std::byte* value) { return itemset_counts_header(value).itemsets; },
+                                          [](const std::byte* value) { return itemset_counts_header(value).total; },
+                                          missing_itemset_counts, complete_itemset_counts};
+
+constexpr CountsKind kPairCounts{"batmap_pair_counts",
+                                 {"batmap_pair_counts_from", kPairParameters},
+                                 {"batmap_pair_counts_from", kPairParameters},
+                                 "batmap_pair_counts_total",
+                                 nullptr};
+constexpr CountsKind kJoinCounts{"batmap_join_counts",
+                                 {"batmap_join_counts_from", kJoinParameters},
+                                 {"batmap_join_counts_from", kJoinParameters},
+                                 "batmap_join_counts_total",
+                                 nullptr};
+constexpr CountsKind kItemsetCounts{"batmap_itemset_counts",
+                                    {"batmap_itemset_candidates", kItemsetParameters},
+                                    {"batmap_itemset_count", kRecountParameters},
+                                    "batmap_itemset_counts_total",
+                                    &kKnownItemsetCounts};
 
 /// One call.
 struct Spread {
@@ -51,11 +113,10 @@ struct Spread {
   bool disjoint;
   std::optional<int64_t> min_count;
   std::optional<double> min_support;
-  const char* further;  // arguments of the first round, each with a comma before it
+  const char* further[kTakes];  // texts of other arguments of the parts; nullptr: NULL
   // Set by the rounds:
-  const char* columns;  // arguments that name the columns, where parts get the source as it is
   const int64_t* thresholds;
-  const char* candidates;
+  const char** candidates;  // [parts] nullptr: the part has counted all of them
 };
 
 /// Shares a threshold out between the parts, by their weights. @return [parts]
@@ -76,32 +137,72 @@ const int64_t* share_out(int64_t min_count, const PartList& list) {
   return shares;
 }
 
-/// The rows of a part, as arguments.
-const char* rows_of(const Part& part) {
-  const char* const query = quote_literal_cstr(part.query);
-  return part.right != nullptr ? psprintf("%s, %s", query, quote_literal_cstr(part.right)) : query;
+const char* type_of(Takes parameter, const Spread& spread, const char* schema) {
+  switch (parameter) {
+    case Takes::kRows:
+    case Takes::kRightRows: return "pg_catalog.text";
+    case Takes::kMinCount: return "pg_catalog.int8";
+    case Takes::kMinSupport: return "pg_catalog.float8";
+    case Takes::kMaxLength: return "pg_catalog.int4";
+    case Takes::kInclude:
+    case Takes::kExclude: return "pg_catalog.int8[]";
+    case Takes::kCandidates: return psprintf("%s.%s", schema, spread.kind->type);
+    case Takes::kFirstColumn:
+    case Takes::kSecondColumn: return "pg_catalog.name";
+    case Takes::kParams: break;
+  }
+  return "pg_catalog.record";
+}
+
+/// A call of exactly this function. All arguments are given by position, with their types: another function of the same name
+/// in the same schema could fit better, or as well, if one was left away, named, or a literal without a type.
+/// @param texts  [kTakes] nullptr: NULL
+const char* call_text(const Spread& spread, const char* schema, const RoundFunction& function, const char* const* texts) {
+  StringInfoData call;
+  initStringInfo(&call);
+  appendStringInfo(&call, "SELECT %s.%s", schema, function.name);
+  char before = '(';
+  for (const Takes parameter : function.parameters) {
+    const char* const text = texts[static_cast<int>(parameter)];
+    appendStringInfo(&call, "%c%s::%s", before, text != nullptr ? quote_literal_cstr(text) : "NULL",
+                     type_of(parameter, spread, schema));
+    before = ',';
+  }
+  appendStringInfoString(&call, ")::pg_catalog.text");
+  return call.data;
+}
+
+/// The texts of what both rounds take.
+void add_rows(const Spread& spread, const Part& part, const char** texts) {
+  texts[static_cast<int>(Takes::kRows)] = part.query;
+  texts[static_cast<int>(Takes::kRightRows)] = part.right;
+  for (const Takes column : {Takes::kFirstColumn, Takes::kSecondColumn})
+    texts[static_cast<int>(column)] = spread.further[static_cast<int>(column)];
 }
 
 const char* first_statement(void* argument, const char* schema, const Part& part, int index) {
   const auto* const spread = static_cast<const Spread*>(argument);
-  const char* threshold = "";
+  const char* texts[kTakes];
+  memcpy(texts, spread->further, sizeof texts);
+  add_rows(*spread, part, texts);
   if (spread->min_support) {
     // A little less than what was asked for, so that rounding loses no candidate: a number of transactions that the share
     // gives exactly stays the same.
     constexpr double kSafe = 1 - 1e-12;
-    threshold = psprintf(", min_support => %s::pg_catalog.float8",
-                         quote_literal_cstr(psprintf("%.17g", *spread->min_support * kSafe)));
+    texts[static_cast<int>(Takes::kMinSupport)] = psprintf("%.17g", *spread->min_support * kSafe);
   } else {
-    threshold = psprintf(", min_count => %lld", static_cast<long long>(spread->thresholds[index]));
+    texts[static_cast<int>(Takes::kMinCount)] = psprintf("%lld", static_cast<long long>(spread->thresholds[index]));
   }
-  return psprintf("SELECT %s.%s(%s%s%s%s)::pg_catalog.text", schema, spread->kind->candidates, rows_of(part), threshold,
-                  spread->further, spread->columns);
+  return call_text(*spread, schema, spread->kind->candidates, texts);
 }
 
-const char* second_statement(void* argument, const char* schema, const Part& part, int) {
+const char* second_statement(void* argument, const char* schema, const Part& part, int index) {
   const auto* const spread = static_cast<const Spread*>(argument);
-  return psprintf("SELECT %s.%s(%s, candidates => %s::%s.%s%s)::pg_catalog.text", schema, spread->kind->recount,
-                  rows_of(part), quote_literal_cstr(spread->candidates), schema, spread->kind->type, spread->columns);
+  if (spread->candidates[index] == nullptr) return nullptr;
+  const char* texts[kTakes] = {};
+  add_rows(*spread, part, texts);
+  texts[static_cast<int>(Takes::kCandidates)] = spread->candidates[index];
+  return call_text(*spread, schema, spread->kind->recount, texts);
 }
 
 /// The sum of the answers.
@@ -133,6 +234,48 @@ Sum sum_of(const Spread& spread, char* const* answers, int count, bool as_text) 
   return sum;
 }
 
+/// What the second round counts in each part.
+struct Recount {
+  const char** candidates;  // [parts] nullptr: none
+  int64_t total;            // transactions of the parts that are asked
+  bool is_needed;           // whether any part is asked
+};
+
+/// @param answers  of the first round @param found  their sum
+Recount recount_of(const Spread& spread, char* const* answers, int count, const Sum& found) {
+  Recount recount{static_cast<const char**>(palloc0(static_cast<Size>(count) * sizeof(char*))), 0, false};
+  const KnownCounts* const known = spread.kind->known;
+  struct varlena* const sum = known != nullptr ? PG_DETOAST_DATUM(found.value) : nullptr;
+  for (int k = 0; k < count; ++k) {
+    if (known == nullptr || answers[k] == nullptr) {
+      recount.candidates[k] = found.text;
+    } else {
+      struct varlena* const own = summed_validated(known->type, flat_of_text(known->type.type, answers[k]));
+      struct varlena* const missing = made_value(known->type.type, [&](CountsWork& work) {
+        known->missing(value_bytes(sum), value_bytes(own), work.bytes, work.options);
+      });
+      if (known->size(value_bytes(missing)) > 0) {
+        recount.candidates[k] = flat_to_text(known->type.type, {value_bytes(missing), value_capacity(missing)});
+        recount.total += static_cast<int64_t>(known->total(value_bytes(own)));
+      }
+      pfree(missing);
+      pfree(own);
+    }
+    recount.is_needed = recount.is_needed || recount.candidates[k] != nullptr;
+  }
+  if (known == nullptr) recount.total = found.total;
+  return recount;
+}
+
+/// The counts of both rounds. @param more  of the second
+Datum completed(const KnownCounts& known, Datum found, Datum more) {
+  struct varlena* const counts = PG_DETOAST_DATUM(found);
+  struct varlena* const others = PG_DETOAST_DATUM(more);
+  return PointerGetDatum(made_value(known.type.type, [&](CountsWork& work) {
+    known.complete(value_bytes(counts), value_bytes(others), work.bytes, work.options);
+  }));
+}
+
 /// Both rounds. @return the counts, as long as the SPI connection; 0: there are no rows
 Datum count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
   bool all = true;  // whether each part names all that it has
@@ -144,23 +287,28 @@ Datum count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
   }
   calls.open();
   const bool is_exact = all || list.count <= 1;
-  const Sum found = sum_of(spread, calls.round("candidates", first_statement, &spread), list.count, !is_exact);
-  Sum sum = found;
-  if (!is_exact && found.value != 0) {
-    spread.candidates = found.text;
-    sum = sum_of(spread, calls.round("recount", second_statement, &spread), list.count, false);
-    if (sum.value == 0 || sum.total != found.total)
-      ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                      errmsg("rows of table \"%s\" changed between the two rounds", list.table),
-                      errdetail("There were %lld transactions, then %lld.", static_cast<long long>(found.total),
-                                static_cast<long long>(sum.total)),
-                      errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
+  char* const* const answers = calls.round("candidates", first_statement, &spread);
+  const Sum found = sum_of(spread, answers, list.count, !is_exact && spread.kind->known == nullptr);
+  Datum counts = found.value;
+  if (!is_exact && counts != 0) {
+    const Recount recount = recount_of(spread, answers, list.count, found);
+    spread.candidates = recount.candidates;
+    if (recount.is_needed) {
+      const Sum sum = sum_of(spread, calls.round("recount", second_statement, &spread), list.count, false);
+      if (sum.value == 0 || sum.total != recount.total)
+        ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                        errmsg("rows of table \"%s\" changed between the two rounds", list.table),
+                        errdetail("There were %lld transactions, then %lld.", static_cast<long long>(recount.total),
+                                  static_cast<long long>(sum.total)),
+                        errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
+      counts = spread.kind->known != nullptr ? completed(*spread.kind->known, counts, sum.value) : sum.value;
+    }
   }
   calls.close();
   ereport(DEBUG1, (errmsg_internal("%s: %llu bytes sent, %llu received", spread.operation,
                                    static_cast<unsigned long long>(calls.bytes_sent()),
                                    static_cast<unsigned long long>(calls.bytes_received()))));
-  return sum.value;
+  return counts;
 }
 
 /// What is to be cancelled and reported, in a context of the call.
@@ -249,14 +397,13 @@ List* read_servers(FunctionCallInfo fcinfo, int argument) {
   return servers;
 }
 
-/// ", name => 'value'::type" for an argument that is given. The type is one of pg_catalog.
-void add_argument(StringInfo to, FunctionCallInfo fcinfo, int argument, const char* name, Oid type) {
+/// Hands an argument on to the parts.
+void pass_on(Spread& spread, FunctionCallInfo fcinfo, int argument, Takes as, Oid type) {
   if (PG_ARGISNULL(argument)) return;
   Oid output;
   bool is_varlena;
   getTypeOutputInfo(type, &output, &is_varlena);
-  appendStringInfo(to, ", %s => %s::%s", name, quote_literal_cstr(OidOutputFunctionCall(output, PG_GETARG_DATUM(argument))),
-                   format_type_be_qualified(type));
+  spread.further[static_cast<int>(as)] = OidOutputFunctionCall(output, PG_GETARG_DATUM(argument));
 }
 
 /// A table of two columns. @param table  argument of its name @param first  argument of the name of its first column
@@ -283,13 +430,10 @@ void read_last_arguments(FunctionCallInfo fcinfo, int first, Spread& spread) {
   static constexpr const char* kRoles[] = {"tid_column", "item_column"};
   spread.source = read_source(fcinfo, 0, "source", first, kRoles);
   read_places(fcinfo, first + 2, spread);
-  StringInfoData columns;
-  initStringInfo(&columns);
-  for (int k = 0; spread.servers != NIL && k < 2; ++k)
-    if (spread.source.columns[k] != nullptr)
-      appendStringInfo(&columns, ", %s => %s::pg_catalog.name", spread.source.roles[k],
-                       quote_literal_cstr(spread.source.columns[k]));
-  spread.columns = columns.data;
+  if (spread.servers == NIL) return;
+  // Parts get the source as it is.
+  spread.further[static_cast<int>(Takes::kFirstColumn)] = spread.source.columns[0];
+  spread.further[static_cast<int>(Takes::kSecondColumn)] = spread.source.columns[1];
 }
 
 /// The threshold, with the errors of the functions over one server.
@@ -320,11 +464,8 @@ BATMAP_FUNCTION(batmap_distributed_pair_counts) {
   spread.kind = &kPairCounts;
   read_last_arguments(fcinfo, 5, spread);
   read_threshold(fcinfo, spread);
-  StringInfoData further;
-  initStringInfo(&further);
-  add_argument(&further, fcinfo, 3, "include", INT8ARRAYOID);
-  add_argument(&further, fcinfo, 4, "exclude", INT8ARRAYOID);
-  spread.further = further.data;
+  pass_on(spread, fcinfo, 3, Takes::kInclude, INT8ARRAYOID);
+  pass_on(spread, fcinfo, 4, Takes::kExclude, INT8ARRAYOID);
   return distributed_counts(fcinfo, spread);
 }
 
@@ -334,12 +475,9 @@ BATMAP_FUNCTION(batmap_distributed_itemset_counts) {
   spread.kind = &kItemsetCounts;
   read_last_arguments(fcinfo, 6, spread);
   read_threshold(fcinfo, spread);
-  StringInfoData further;
-  initStringInfo(&further);
-  add_argument(&further, fcinfo, 3, "max_length", INT4OID);
-  add_argument(&further, fcinfo, 4, "include", INT8ARRAYOID);
-  add_argument(&further, fcinfo, 5, "exclude", INT8ARRAYOID);
-  spread.further = further.data;
+  pass_on(spread, fcinfo, 3, Takes::kMaxLength, INT4OID);
+  pass_on(spread, fcinfo, 4, Takes::kInclude, INT8ARRAYOID);
+  pass_on(spread, fcinfo, 5, Takes::kExclude, INT8ARRAYOID);
   return distributed_counts(fcinfo, spread);
 }
 
@@ -359,6 +497,5 @@ BATMAP_FUNCTION(batmap_distributed_join_counts) {
   read_places(fcinfo, kServers, spread);
   spread.min_count = PG_ARGISNULL(kMinCount) ? 1 : PG_GETARG_INT64(kMinCount);
   guarded([&] { require_at_least("min_count", spread.min_count, 1); });
-  spread.further = spread.columns = "";
   return distributed_counts(fcinfo, spread);
 }

@@ -12,8 +12,10 @@ namespace batmap::pg {
 
 namespace {
 
-constexpr long kFirstWaitMs = 1;
+// dblink does not say when an answer comes, so it is asked again and again: after 1/16 of the time that the round has taken.
+constexpr long kShortestWaitMs = 1;
 constexpr long kLongestWaitMs = 20;
+constexpr long kWaitShare = 16;
 
 uint32 connection_number = 0;
 
@@ -160,34 +162,35 @@ char** PartCalls::round(const char* name, MakeStatement make, void* argument) {
   for (int k = 0; k < list_.count; ++k) {
     statements_[k] = make(argument, schemas_[k], list_.parts[k], k);
     answers_[k] = nullptr;
-    busy_[k] = true;
+    busy_[k] = statements_[k] != nullptr;
+    if (!busy_[k]) ++done_;
   }
   MemoryContextSwitchTo(caller);
-  progress_->tasks(0, static_cast<uint64_t>(list_.count), 0);
+  progress_->tasks(static_cast<uint64_t>(done_), static_cast<uint64_t>(list_.count), 0);
   int waiting = 0;
   for (int k = 0; k < list_.count; ++k) {
-    if (list_.parts[k].place != PartPlace::kServer) continue;
+    if (list_.parts[k].place != PartPlace::kServer || !busy_[k]) continue;
     send(k);
     ++waiting;
   }
   if (list_.is_any(PartPlace::kNode)) ask_nodes();
   for (int k = 0; k < list_.count; ++k)
-    if (list_.parts[k].place == PartPlace::kHere) ask_here(k);
-  for (long wait = kFirstWaitMs; waiting > 0;) {
+    if (list_.parts[k].place == PartPlace::kHere && busy_[k]) ask_here(k);
+  const TimestampTz start = GetCurrentTimestamp();
+  while (waiting > 0) {
     CHECK_FOR_INTERRUPTS();
     int collected = 0;
     for (int k = 0; k < list_.count; ++k)
       if (busy_[k] && collect(k)) ++collected;
     waiting -= collected;
-    if (collected > 0) {
-      wait = kFirstWaitMs;
-    } else if (waiting > 0) {
-      WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, wait, PG_WAIT_EXTENSION);
-      ResetLatch(MyLatch);
-      wait = Min(2 * wait, kLongestWaitMs);
-    }
+    if (collected > 0 || waiting == 0) continue;
+    const long taken = TimestampDifferenceMilliseconds(start, GetCurrentTimestamp());
+    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+              std::clamp(taken / kWaitShare, kShortestWaitMs, kLongestWaitMs), PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
   }
-  for (int k = 0; k < list_.count; ++k) pfree(const_cast<char*>(statements_[k]));
+  for (int k = 0; k < list_.count; ++k)
+    if (statements_[k] != nullptr) pfree(const_cast<char*>(statements_[k]));
   return answers_;
 }
 
@@ -240,13 +243,14 @@ void PartCalls::ask_nodes() {
   auto* const parts = static_cast<int*>(palloc(static_cast<Size>(list_.count) * sizeof(int)));
   int count = 0;
   for (int k = 0; k < list_.count; ++k) {
-    if (list_.parts[k].place != PartPlace::kNode) continue;
+    if (list_.parts[k].place != PartPlace::kNode || !busy_[k]) continue;
     hosts[count] = CStringGetTextDatum(list_.parts[k].name);
     ports[count] = Int32GetDatum(list_.parts[k].port);
     statements[count] = CStringGetTextDatum(statements_[k]);
     sent_ += strlen(statements_[k]);
     parts[count++] = k;
   }
+  if (count == 0) return;
   Oid types[3] = {TEXTARRAYOID, INT4ARRAYOID, TEXTARRAYOID};
   Datum values[3] = {PointerGetDatum(construct_array(hosts, count, TEXTOID, -1, false, TYPALIGN_INT)),
                      PointerGetDatum(construct_array(ports, count, INT4OID, 4, true, TYPALIGN_INT)),

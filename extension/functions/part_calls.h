@@ -16,7 +16,7 @@
 
 namespace batmap::pg {
 
-/// Makes the statement for a part. @param schema  of the extension where the part is, quoted
+/// Makes the statement for a part. @param schema  of the extension where the part is, quoted @return nullptr: it is not asked
 using MakeStatement = const char* (*)(void* argument, const char* schema, const Part& part, int index);
 
 class PartCalls {
@@ -26,7 +26,7 @@ class PartCalls {
 
   /// Connects to the foreign servers. SPI must be connected.
   void open();
-  /// Asks every part. @return [parts] their answers; nullptr: NULL @raises the error of a part
+  /// Asks the parts. @return [parts] their answers; nullptr: NULL, or it was not asked @raises the error of a part
   char** round(const char* name, MakeStatement make, void* argument);
   /// Disconnects, after the last round.
   void close();

@@ -42,23 +42,6 @@ void for_answers(ItemsetRun& run, std::span<const uint32_t> number_of, const Exe
   }
 }
 
-/// Writes a value. @param sorter  of positions among the items; its itemsets are in order @param items  ascending
-void write_sorted(const ItemsetSorter& sorter, std::span<const int64_t> items, uint64_t total, GrowingBuffer<std::byte>& out,
-                  const ExecutionOptions& options) {
-  ItemsetCountsWriter writer(options);
-  Buffer<uint32_t> position(*options.memory, items.size(), Fill::kZero);
-  sorter.visit([&](uint32_t, uint32_t index, uint64_t, size_t) { position[index] = 1; });
-  uint32_t used = 0;
-  for (uint32_t index = 0; index < items.size(); ++index) {
-    if (position[index] == 0) continue;
-    writer.add_item(items[index]);
-    position[index] = used++;
-  }
-  sorter.visit(
-      [&](uint32_t length, uint32_t index, uint64_t count, size_t) { writer.add_node(length, position[index], count); });
-  writer.finish(total, out);
-}
-
 }  // namespace
 
 ItemsetParts::ItemsetParts(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
@@ -218,7 +201,7 @@ RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates
     if (node != kNone && counts[node] > 0) occurring.add(nodes.path(), counts[node]);
   }
   record.results = occurring.size();
-  write_sorted(occurring, items.span(), record.transactions, out, options);
+  write_itemsets(occurring, items.span(), record.transactions, out, options);
   return record;
 }
 
@@ -234,7 +217,7 @@ void write_itemset_counts(ItemsetRun& run, GrowingBuffer<std::byte>& out, const 
   for_answers(run, position.span(), options,
               [&](std::span<const uint32_t> path, uint32_t support) { sorter.add(path, support); });
   sorter.sort();
-  write_sorted(sorter, items.span(), run.transactions(), out, options);
+  write_itemsets(sorter, items.span(), run.transactions(), out, options);
 }
 
 }  // namespace batmap

@@ -136,6 +136,53 @@ for my $arguments ('min_count => 6', 'top_k => 20', 'min_count => 2, per_item_to
 ok(answer(q{distributed_join_project('two', 'two', a_column => 'item', left_b_column => 'tid'}, 'min_count => 9') eq answer(q{join_project('likes', 'one'}, 'min_count => 9'),
     'a table joined with itself');
 
+# Functions of the same names in the schema of the extension, here and on the servers, that raise an error: with types that would fit
+# an untyped text or a small number better, and with fewer parameters than the function of the extension. None may be called. One
+# with all of its parameters and one more is not told from it by the server, which refuses the call.
+{
+    my @parts = ([ $nodes[0], 'coordinator', 'public' ], map { [ $nodes[$_], 'postgres', '"its tools"' ] } 0, 1);
+    for my $part (@parts)
+    {
+        my ($node, $database, $schema) = @$part;
+        my ($pairs, $itemsets, $joins) = map { "$schema.batmap_${_}_counts" } qw(pair itemset join);
+        my %lookalikes = (
+            batmap_pair_counts_from => [ $pairs, 'query text, min_count int4', 'query text, min_support float8', 'query text, candidates batmap_pair_counts',
+                'query text, min_support float8, include int8[]', 'query varchar, min_count int8', 'query name, min_count int8, tid_column text' ],
+            batmap_itemset_candidates => [ $itemsets, 'query text, min_count int4', 'query text, min_support float8', 'query text, min_count int4, max_length int4' ],
+            batmap_itemset_count => [ $itemsets, 'query text, candidates batmap_itemset_counts', 'query varchar, candidates batmap_itemset_counts', 'query text, candidates batmap_itemset_counts, VARIADIC more name[]' ],
+            batmap_join_counts_from => [ $joins, 'left_query text, right_query text, min_count int4', 'left_query text, right_query text, candidates batmap_join_counts' ],
+            batmap_pair_counts_total => [ 'int8', 'counts anyelement' ],
+            sum => [ $itemsets, 'VARIADIC counts batmap_itemset_counts[]' ]);
+        my $functions = join '', map {
+            my ($name, $type, @parameters) = ($_, @{ $lookalikes{$_} });
+            map { "CREATE FUNCTION $schema.$name($_) RETURNS $type LANGUAGE plpgsql AS \$\$ BEGIN RAISE 'a lookalike of $name was called'; END \$\$;" } @parameters;
+        } sort keys %lookalikes;
+        $node->safe_psql($database, "SET search_path = $schema, pg_catalog; $functions");
+    }
+    for my $function ('pairs', 'itemsets')
+    {
+        equal($function, $_, 'two servers', 'partitions here') for 'min_count => 12', 'min_support => 0.01', q{min_count => 12, include => '{1,2,3}', exclude => '{5}'};
+    }
+    equal('itemsets', 'min_count => 12, max_length => 2', 'two servers', 'four servers by name');
+    my $expected = answer(q{join_project('likes', 'one_tags'}, 'min_count => 6');
+    ok(answer("distributed_join_project($joined{$_}", 'min_count => 6') eq $expected, "join_project, with lookalikes, $_") for sort keys %joined;
+    $nodes[1]->safe_psql('postgres', q{SET search_path = "its tools"; CREATE FUNCTION batmap_itemset_count(query text, candidates batmap_itemset_counts,
+        tid_column name, item_column name, params record, more int4 DEFAULT 0) RETURNS batmap_itemset_counts LANGUAGE plpgsql AS
+        'BEGIN RAISE ''a lookalike of batmap_itemset_count was called''; END'});
+    refused(q{SELECT * FROM batmap_distributed_itemsets('two', min_count => 12)}, 'a lookalike with one more parameter', 'function .* is not unique', undef,
+        context => q{recount, part "server '1'"});
+    for my $part (@parts)
+    {
+        my ($node, $database, $schema) = @$part;
+        is( $node->safe_psql($database, qq{
+                SELECT count(*) FROM pg_proc WHERE prosrc LIKE '%a lookalike of%';
+                SET client_min_messages = warning;
+                DO \$\$ DECLARE f regprocedure; BEGIN
+                    FOR f IN SELECT oid FROM pg_proc WHERE prosrc LIKE '%a lookalike of%' LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP;
+                END \$\$;}), $node == $nodes[1] ? 17 : 16, 'they were there');
+    }
+}
+
 # -- What is refused -----------------------------------------------------------------------------------------------
 
 refused(q{SELECT * FROM batmap_distributed_pairs('lines', min_count => 20, tid_column => 't"id', item_column => 'it''em')},
@@ -238,6 +285,28 @@ ok($nodes[1]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_ac
 ok($nodes[0]->poll_query_until('coordinator', q{SELECT count(*) = 0 FROM batmap_progress}), 'nothing is in progress any more');
 $session->quit;
 equal('pairs', 'min_count => 20', 'two servers');
+
+# In the second round a part counts the itemsets that it did not report itself. One that has reported all is not asked.
+sub debug_of { my (undef, undef, $messages) = $nodes[0]->psql('coordinator', "SET client_min_messages = debug1; $_[0]"); return $messages; }
+sub bytes_of { my ($messages, $round) = @_; my %bytes = $messages =~ /itemset_counts, $round: part \d+ of \d+, "server '(\d)'", (\d+) bytes/g; return %bytes; }
+{
+    my $call = "SELECT itemset, support_count, total FROM batmap_distributed_itemsets";
+    my $messages = debug_of("$call('two', min_count => 12)");
+    my %found = bytes_of($messages, 'candidates');
+    my %counted = bytes_of($messages, 'recount');
+    ok($found{$_} > 1000 && $counted{$_} > 0 && $counted{$_} < $found{$_}, "server $_ counts less than it has found: $counted{$_} of $found{$_} bytes") for 0, 1;
+
+    for my $case ([ 'SELECT tid, item FROM baskets WHERE tid % 4 = 0', '1' ], [ 'SELECT tid, item % 2 AS item FROM baskets WHERE tid % 4 < 2', '' ])
+    {
+        my ($source, $asked) = @$case;
+        $messages = debug_of("$call('$source', min_count => 12, $by_name)");
+        %counted = bytes_of($messages, 'recount');
+        is(join(' ', sort keys %counted), $asked, "servers that count again of $source: '$asked'");
+        my $expected = $source =~ s/baskets/one/r;
+        is(coordinator("$call('$source', min_count => 12, $by_name) ORDER BY 1"),
+            coordinator("SELECT itemset, support_count, total FROM batmap_itemsets('$expected', min_count => 12) ORDER BY 1"), 'and the answer is right');
+    }
+}
 
 # What a part has done is shown.
 my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', q{SET client_min_messages = debug1; SELECT count(*) FROM batmap_distributed_pairs('two', min_count => 20)});

@@ -8,6 +8,7 @@
 #include "core/poll.h"
 #include "core/polled.h"
 #include "core/varint.h"
+#include "itemsets/counts/itemset_sorter.h"
 
 namespace batmap {
 
@@ -46,10 +47,9 @@ struct SumItems {
   Buffer<uint32_t> of_y;
 };
 
-void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
-  const uint64_t total = itemset_counts_header(x).total + itemset_counts_header(y).total;
-  if (total > kMaxTotal)
-    throw Error(ErrorCode::kTooLarge, "itemset counts of more than " + std::to_string(kMaxTotal) + " transactions");
+/// @param total  of the sum
+void add_itemsets(const std::byte* x, const std::byte* y, uint64_t total, GrowingBuffer<std::byte>& out,
+                  const ExecutionOptions& options) {
   ItemsetCountsWriter writer(options);
   const SumItems items(x, y, writer, options);
   ItemsetCountsNodes a(x);
@@ -71,6 +71,13 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
     if (take_b) more_b = b.next();
   }
   writer.finish(total, out);
+}
+
+void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+  const uint64_t total = itemset_counts_header(x).total + itemset_counts_header(y).total;
+  if (total > kMaxTotal)
+    throw Error(ErrorCode::kTooLarge, "itemset counts of more than " + std::to_string(kMaxTotal) + " transactions");
+  add_itemsets(x, y, total, out, options);
 }
 
 }  // namespace
@@ -155,9 +162,55 @@ void ItemsetCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) 
   out.add(header.bytes);
 }
 
+void write_itemsets(const ItemsetSorter& sorter, std::span<const int64_t> items, uint64_t total,
+                    GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+  ItemsetCountsWriter writer(options);
+  Buffer<uint32_t> position(*options.memory, items.size(), Fill::kZero);
+  sorter.visit([&](uint32_t, uint32_t index, uint64_t, size_t) { position[index] = 1; });
+  uint32_t used = 0;
+  for (uint32_t index = 0; index < items.size(); ++index) {
+    if (position[index] == 0) continue;
+    writer.add_item(items[index]);
+    position[index] = used++;
+  }
+  sorter.visit(
+      [&](uint32_t length, uint32_t index, uint64_t count, size_t) { writer.add_node(length, position[index], count); });
+  writer.finish(total, out);
+}
+
 void add_itemset_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                         const ExecutionOptions& options) {
   add_summed<ItemsetCountsHeader>(single_values<ItemsetCountsHeader>(values), out, options, add_two);
+}
+
+void complete_itemset_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+                             const ExecutionOptions& options) {
+  add_itemsets(counts, more, itemset_counts_header(counts).total, out, options);
+}
+
+void missing_itemset_counts(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
+                            const ExecutionOptions& options) {
+  const Buffer<int64_t> items = itemset_counts_items(sum, options);
+  const Buffer<int64_t> own_items = itemset_counts_items(value, options);
+  Buffer<uint32_t> position(*options.memory, own_items.size());  // of an item of the value among those of the sum
+  in_parts(own_items.size(), options.cancel, [&](size_t begin, size_t end) {
+    for (size_t index = begin; index < end; ++index)
+      position[index] =
+          static_cast<uint32_t>(std::lower_bound(items.begin(), items.end(), own_items[index]) - items.begin());
+  });
+  // The nodes of the value come in the same order among those of the sum. Up to the next of them, all nodes of the sum lie below
+  // the one above it; so its length and its last item are enough to know it.
+  ItemsetCountsNodes own(value);
+  bool more_own = own.next();
+  ItemsetSorter missing(options);  // sorted already
+  Poll poll(options.cancel);
+  for (ItemsetCountsNodes nodes(sum); nodes.next();) {
+    poll.after(8);
+    const bool is_own = more_own && own.length() == nodes.length() && position[own.index()] == nodes.index();
+    if (nodes.count() > 0 && (!is_own || own.count() == 0)) missing.add(nodes.path(), nodes.count());
+    if (is_own) more_own = own.next();
+  }
+  write_itemsets(missing, items.span(), itemset_counts_header(sum).total, out, options);
 }
 
 void itemset_counts_append(std::byte* state, const std::byte* other) { append_summed<ItemsetCountsHeader>(state, other); }

@@ -107,10 +107,30 @@ class ItemsetCountsWriter {
   uint32_t calls_ = 0;
 };
 
+class ItemsetSorter;
+
+/// Appends sorted itemsets as a finished value, and leaves out the items that they do not have.
+/// @param sorter  of positions among the items, in order @param items  ascending
+/// @throws Error{kMemoryLimit, kCancelled}
+void write_itemsets(const ItemsetSorter& sorter, std::span<const int64_t> items, uint64_t total,
+                    GrowingBuffer<std::byte>& out, const ExecutionOptions& options);
+
 /// Appends the sum of one or more values or states to `out`, as a finished value: the itemsets of all of them.
 /// @throws Error{kTooLarge} if the total exceeds 2^63 - 1; Error{kMemoryLimit, kCancelled}
 void add_itemset_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                         const ExecutionOptions& options);
+
+/// Appends the counts of two finished values of the same transactions, as a finished value with the total of the first.
+/// @param more  of other itemsets, or of other ones among these transactions, so that no count exceeds the total
+/// @throws Error{kMemoryLimit, kCancelled}
+void complete_itemset_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+                             const ExecutionOptions& options);
+
+/// Appends the itemsets of a sum that one of its values does not have, with the counts and the total of the sum, as a finished
+/// value. All are finished. Memory: 4 bytes for each item of each of these itemsets, and 24 an itemset.
+/// @param value  one of those that were added up @throws Error{kTooLarge, kMemoryLimit, kCancelled}
+void missing_itemset_counts(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
+                            const ExecutionOptions& options);
 
 /// Copies `other`, a value or a state, behind a state, which must have room for used() bytes of it.
 void itemset_counts_append(std::byte* state, const std::byte* other);

@@ -158,6 +158,39 @@ TEST(ItemsetCounts, AddUpItemsetByItemset) {
     }
 }
 
+/// What a value lacks of a sum.
+CountBytes missing_counts(const CountBytes& sum, const CountBytes& value, const ExecutionOptions& options) {
+  GrowingBuffer<std::byte> out(*options.memory);
+  missing_itemset_counts(sum.data(), value.data(), out, options);
+  return bytes_of(out);
+}
+
+CountBytes completed_counts(const CountBytes& counts, const CountBytes& more, const ExecutionOptions& options) {
+  GrowingBuffer<std::byte> out(*options.memory);
+  complete_itemset_counts(counts.data(), more.data(), out, options);
+  return bytes_of(out);
+}
+
+TEST(ItemsetCounts, WhatAValueLacksOfASumCompletesIt) {
+  const std::vector<ItemsetCountMap> all = some_counts();
+  MemoryMeter meter;
+  const ExecutionOptions options{1, &meter, {}};
+  for (const ItemsetCountMap& a : all)
+    for (const ItemsetCountMap& b : all) {
+      ItemsetCountMap sum = a;
+      sum += b;
+      ItemsetCountMap lacks = sum;
+      for (const auto& [itemset, count] : a.counts) lacks.counts.erase(itemset);
+      ASSERT_EQ(read_counts(missing_counts(written_counts(sum), written_counts(a), options)), lacks);
+      ItemsetCountMap completed = a;
+      completed.total = sum.total;
+      const CountBytes bytes = written_counts(completed);
+      completed += lacks;
+      completed.total = sum.total;
+      ASSERT_EQ(read_counts(completed_counts(bytes, written_counts(lacks), options)), completed);
+    }
+}
+
 TEST(ItemsetCounts, StatesAreAddedWithAllThatLiesBehind) {
   Random random(kSeed + 1);
   ItemsetCountMap expected;
@@ -331,9 +364,12 @@ TEST(ItemsetCounts, CancelledAndOutOfMemory) {
   Random random(kSeed + 2);
   const ItemsetCountMap map = draw_counts(random, 60000, 3000, 1);
   const CountBytes value = written_counts(map);
+  const CountBytes few = written_counts(draw_counts(random, 100, 3000, 1));
   const FailingRun run = [&](const ExecutionOptions& options) {
     validate_itemset_counts(value, options);
     sum_of_counts({value, value, value}, options);
+    missing_counts(value, few, options);
+    completed_counts(value, few, options);
   };
   run_out_of_memory_everywhere(1, 100003, 10, run);
   cancel_everywhere(1, 5, run);
