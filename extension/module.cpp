@@ -1,10 +1,10 @@
 // The entry point of the shared library. Loading it defines the settings, requests shared memory and installs
 // the plan nodes, nothing else.
-#include "extension/functions/kept_worker.h"
 #include "extension/functions/node_row_stream.h"
 #include "extension/input/inner_estimate.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/packed_plan.h"
+#include "extension/kept/kept_worker.h"
 #include "extension/plan/explain_why.h"
 #include "extension/plan/join/node_expand_rows.h"
 #include "extension/plan/nearest/node_nearest.h"

@@ -30,12 +30,13 @@ declare -A floor=(
     [kernels/itemsets/rules]=7
     [extension/server]=8
     [extension/input]=9 [extension/types]=9
-    [extension/aggregates]=10 [extension/functions]=10
-    [extension/plan/query]=11 [extension/plan/nearest]=11
-    [extension/plan/join]=12
-    [extension/plan/itemsets]=13 [extension/plan/listed]=13
-    [extension/plan]=14
-    [extension]=15
+    [extension/aggregates]=10 [extension/kept]=10
+    [extension/functions]=11
+    [extension/functions/parts]=12 [extension/functions/values]=12 [extension/plan/query]=12 [extension/plan/nearest]=12
+    [extension/plan/join]=13
+    [extension/plan/itemsets]=14 [extension/plan/listed]=14
+    [extension/plan]=15
+    [extension]=16
 )
 
 # Pairs, itemsets and episodes know nothing of each other: what two of them need lies below.

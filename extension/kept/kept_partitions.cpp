@@ -1,5 +1,5 @@
 // Reads partitions and their triggers. See kept_partitions.h.
-#include "extension/functions/kept_partitions.h"
+#include "extension/kept/kept_partitions.h"
 
 #include <algorithm>
 #include <cstring>

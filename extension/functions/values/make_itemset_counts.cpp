@@ -2,7 +2,7 @@
 // itemsets/itemset_parts.h.
 #include <array>
 
-#include "extension/functions/value_run.h"
+#include "extension/functions/values/value_run.h"
 #include "extension/input/item_lists.h"
 #include "extension/server/device_use.h"
 #include "extension/types/itemset_counts_datum.h"

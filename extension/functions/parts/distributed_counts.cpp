@@ -13,10 +13,10 @@
 #include <span>
 
 #include "core/parameters.h"
-#include "extension/functions/kept_setup.h"
-#include "extension/functions/part_calls.h"
+#include "extension/functions/parts/part_calls.h"
 #include "extension/functions/run_stream.h"
 #include "extension/input/arguments.h"
+#include "extension/server/own_statement.h"
 #include "extension/types/itemset_counts_datum.h"
 #include "pairs/pair_run.h"
 

@@ -1,10 +1,10 @@
 // Reads catalogs: those of the server for partitions and foreign tables, those of Citus for shards. See part_list.h.
-#include "extension/functions/part_list.h"
+#include "extension/functions/parts/part_list.h"
 
 #include <cstring>
 
-#include "extension/functions/kept_setup.h"
 #include "extension/input/inner_query.h"
+#include "extension/server/own_statement.h"
 
 #include "extension/server/pg.h"
 

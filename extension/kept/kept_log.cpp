@@ -9,8 +9,8 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "extension/functions/kept_setup.h"
-#include "extension/functions/kept_table.h"
+#include "extension/kept/kept_setup.h"
+#include "extension/kept/kept_table.h"
 
 #include "extension/server/pg.h"
 

@@ -9,7 +9,7 @@
 // A part that fails fails the call with its error. If the call ends early, the statements of the parts are cancelled.
 #pragma once
 
-#include "extension/functions/part_list.h"
+#include "extension/functions/parts/part_list.h"
 #include "extension/server/progress.h"
 
 #include "extension/server/pg.h"

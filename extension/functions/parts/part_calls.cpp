@@ -1,10 +1,10 @@
 // Statements on several servers at once. See part_calls.h, and docs/decisions for why it is dblink.
-#include "extension/functions/part_calls.h"
+#include "extension/functions/parts/part_calls.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "extension/functions/kept_setup.h"
+#include "extension/server/own_statement.h"
 
 #include "extension/server/pg.h"
 

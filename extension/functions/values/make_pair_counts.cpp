@@ -1,7 +1,7 @@
 // Function batmap_pair_counts_from: pair counts of the rows of a query. See pairs/counts/pair_counts_part.h.
 #include <array>
 
-#include "extension/functions/value_run.h"
+#include "extension/functions/values/value_run.h"
 #include "extension/input/item_lists.h"
 #include "extension/server/device_use.h"
 #include "extension/types/pair_counts_datum.h"

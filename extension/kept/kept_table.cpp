@@ -1,5 +1,5 @@
 // Reads the catalog about kept tables. See kept_table.h.
-#include "extension/functions/kept_table.h"
+#include "extension/kept/kept_table.h"
 
 #include <cstring>
 #include <initializer_list>

@@ -7,7 +7,7 @@
 //
 // Cost: a question about some items reads their chunks, the supports of all items, the log, and the rows of the
 // transactions in the log; a question about all items reads all chunks.
-#include "extension/functions/kept_answer.h"
+#include "extension/kept/kept_answer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "core/polled.h"
-#include "extension/functions/kept_partitions.h"
-#include "extension/functions/kept_setup.h"
+#include "extension/kept/kept_partitions.h"
+#include "extension/kept/kept_setup.h"
 #include "extension/server/boundary.h"
 #include "extension/server/settings.h"
 #include "extension/types/pair_counts_datum.h"

@@ -1,11 +1,12 @@
 // The launcher of merges and its workers. See kept_worker.h.
-#include "extension/functions/kept_worker.h"
+#include "extension/kept/kept_worker.h"
 
 #include <algorithm>
 #include <initializer_list>
 
-#include "extension/functions/kept_answer.h"
-#include "extension/functions/kept_setup.h"
+#include "extension/kept/kept_answer.h"
+#include "extension/kept/kept_setup.h"
+#include "extension/server/own_statement.h"
 #include "extension/server/settings.h"
 
 #include "extension/server/pg.h"

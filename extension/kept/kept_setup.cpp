@@ -1,11 +1,12 @@
 // batmap_keep, batmap_unkeep, and what the view batmap_kept shows. See kept_table.h for the companions.
-#include "extension/functions/kept_setup.h"
+#include "extension/kept/kept_setup.h"
 
 #include <initializer_list>
 
-#include "extension/functions/kept_answer.h"
-#include "extension/functions/kept_worker.h"
+#include "extension/kept/kept_answer.h"
+#include "extension/kept/kept_worker.h"
 #include "extension/server/boundary.h"
+#include "extension/server/own_statement.h"
 #include "extension/types/pair_counts_datum.h"
 
 #include "extension/server/pg.h"
@@ -14,13 +15,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace batmap::pg {
-
-void run_statement(const char* text, bool reads) { run_statement(text, 0, nullptr, nullptr, reads); }
-
-void run_statement(const char* text, int count, Oid* types, Datum* values, bool reads) {
-  const int status = SPI_execute_with_args(text, count, types, values, nullptr, reads, 0);
-  if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
-}
 
 void raise_renamed(const char* table) {
   ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),

@@ -1,16 +1,11 @@
 // What makes, empties and drops the companions of a kept table.
 #pragma once
 
-#include "extension/functions/kept_table.h"
+#include "extension/kept/kept_table.h"
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
-
-/// Runs a statement of ours. SPI must be connected. @param reads  in the active snapshot, without changes
-void run_statement(const char* text, bool reads = false);
-/// The same with parameters.
-void run_statement(const char* text, int count, Oid* types, Datum* values, bool reads = false);
 
 /// A statement names companions in its text. If a schema was renamed since, it could have found others.
 /// @raises 40001

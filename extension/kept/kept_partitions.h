@@ -8,7 +8,7 @@
 // merge does, too.
 #pragma once
 
-#include "extension/functions/kept_table.h"
+#include "extension/kept/kept_table.h"
 
 #include "extension/server/pg.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "extension/functions/kept_table.h"
+#include "extension/kept/kept_table.h"
 #include "pairs/counts/kept_counts.h"
 #include "pairs/counts/pair_counts_run.h"
 
