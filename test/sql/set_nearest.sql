@@ -58,14 +58,14 @@ EXPLAIN (COSTS OFF) SELECT id FROM sets ORDER BY ARRAY[1, 2, 3] <%> s LIMIT 5;
 \set explained :here '/sql/explained.psql'
 \i :explained
 SELECT explained('SELECT id FROM sets WHERE part = 1 ORDER BY s <%> (SELECT q FROM queries WHERE n = 9003), id LIMIT 5', 'COSTS OFF');
-EXPLAIN (COSTS OFF) SELECT n, id FROM queries, LATERAL (SELECT id FROM sets ORDER BY s <%> q LIMIT 2) v;
+SELECT explained('SELECT n, id FROM queries, LATERAL (SELECT id FROM sets ORDER BY s <%> q LIMIT 2) v', 'COSTS OFF');
 -- not so: another order, a query of the same row, no index, switched off
-EXPLAIN (COSTS OFF) SELECT id FROM sets ORDER BY s <%> '{1,2,3}' DESC LIMIT 5;
-EXPLAIN (COSTS OFF) SELECT id FROM sets ORDER BY s <%> '{1,2,3}' NULLS FIRST LIMIT 5;
-EXPLAIN (COSTS OFF) SELECT id FROM sets ORDER BY s <%> (s | 1) LIMIT 5;
-EXPLAIN (COSTS OFF) SELECT id, xmin FROM sets ORDER BY s <%> '{1,2,3}' LIMIT 5;
+SELECT explained('SELECT id FROM sets ORDER BY s <%> ''{1,2,3}'' DESC LIMIT 5', 'COSTS OFF');
+SELECT explained('SELECT id FROM sets ORDER BY s <%> ''{1,2,3}'' NULLS FIRST LIMIT 5', 'COSTS OFF');
+SELECT explained('SELECT id FROM sets ORDER BY s <%> (s | 1) LIMIT 5', 'COSTS OFF');
+SELECT explained('SELECT id, xmin FROM sets ORDER BY s <%> ''{1,2,3}'' LIMIT 5', 'COSTS OFF');
 SET batmap.enable_nearest = off;
-EXPLAIN (COSTS OFF) SELECT id FROM sets ORDER BY s <%> '{1,2,3}' LIMIT 5;
+SELECT explained('SELECT id FROM sets ORDER BY s <%> ''{1,2,3}'' LIMIT 5', 'COSTS OFF');
 RESET batmap.enable_nearest;
 SELECT id, s, s <%> '{1,2,3,4,5,6,7,8,9,10}' AS distance FROM sets ORDER BY s <%> '{1,2,3,4,5,6,7,8,9,10}', id LIMIT 3;
 
