@@ -23,6 +23,7 @@ void EpisodeRowStream::read(const TableInput& input, TimeKind time, EpisodeCount
 
 void EpisodeRowStream::fill(RunRecord& record) const {
   if (call().run) record = call().run->record();
+  if (call().stored) record = call().stored->record();
   record.results = results_;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "episodes/episode_parts.h"
 #include "episodes/episode_run.h"
 #include "extension/functions/run_stream.h"
 #include "extension/functions/table_input.h"
@@ -22,7 +23,8 @@ struct EpisodeCall : RunCall {
   // For frequent episodes:
   EpisodeQuery query;
   std::optional<EpisodeRun> run;
-  std::vector<int64_t> events;  // of the current row
+  std::optional<StoredEpisodes> stored;  // instead of a run
+  std::vector<int64_t> events;           // of the current row
   std::vector<int32_t> steps;
   std::vector<int32_t> gap_rows;
   // For given episodes:

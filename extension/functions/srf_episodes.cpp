@@ -1,14 +1,16 @@
-// Table functions batmap_episodes, batmap_episode_count and batmap_episode_occurrences, with their _of forms:
-// arguments, input, and rows of the answers.
+// Table functions batmap_episodes, also over stored counts, batmap_distributed_episodes, batmap_episode_count and
+// batmap_episode_occurrences, with their _of forms: arguments, input, and rows of the answers.
 #include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 
+#include "extension/functions/parts/distributed_counts.h"
 #include "extension/functions/episode_call.h"
 #include "extension/functions/planner_support.h"
 #include "extension/input/item_lists.h"
 #include "extension/server/device_use.h"
+#include "extension/types/episode_counts_datum.h"
 
 #include "extension/server/pg.h"
 
@@ -52,11 +54,14 @@ class FrequentEpisodes final : public EpisodeRowStream {
  public:
   using EpisodeRowStream::EpisodeRowStream;
 
-  const EpisodeQuery& read_arguments(const TableInput& input) {
-    const Arguments arguments = input.arguments();
+  const EpisodeQuery& read_arguments(const TableInput& input) { return read_arguments(input.arguments(), input.item_type); }
+
+  /// @param stored  the header of counts, which have the rule of counting; nullptr: it is among the arguments
+  const EpisodeQuery& read_arguments(const Arguments& arguments, Oid item_type,
+                                     const EpisodeCountsHeader* stored = nullptr) {
     EpisodeQuery& query = call().query;
     require(arguments, kGaps, "gaps");
-    read_lists(lists_, arguments, input.item_type);
+    read_lists(lists_, arguments, item_type);
     gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // a copy, because answers are made of its elements
     read_distinct_gaps(query);
     query.min_count = arguments.int8(kMinCount);
@@ -72,12 +77,25 @@ class FrequentEpisodes final : public EpisodeRowStream {
     const char* const algorithm = arguments.string(kAlgorithm, "auto");
     const char* const device = arguments.string(kDevice, nullptr);
     guarded([&] {
-      query.counting = parse_episode_counting(counting);
+      query.counting = stored != nullptr ? stored->rule() : parse_episode_counting(counting);
       query.method = parse_episode_method(algorithm);
       query.device = device != nullptr ? selected_devices(device) : selected_devices();
       query.check();
     });
     return query;
+  }
+
+  /// Chooses the answers among stored counts. @param counts  a finished value, which lives as long as the call
+  RowStream* run_counts(const EpisodeQuery& query, const std::byte* counts) {
+    episode_.emplace(nullptr, context());
+    begin("episode counts", episode_counts_header(counts).episodes, [&] {
+      if (episode_counts_shape(counts).gaps != query.gaps ||
+          episode_counts_header(counts).unit != static_cast<uint8_t>(gaps_.kind))
+        throw Error(ErrorCode::kInvalidParameter, "the counts are of other gaps",
+                    "Give the gaps with which they were counted, of the same type and in the same order.");
+      call().stored.emplace(counts, query, call().options);
+    });
+    return this;
   }
 
   const EventInput& read_rows(const TableInput& input) {
@@ -103,7 +121,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
   bool next(Datum* values) override {
     if (!next_episode()) {
-      end_answer(call().run->record().truncation);
+      end_answer(call().stored ? call().stored->record().truncation : call().run->record().truncation);
       return false;
     }
     ++results_;
@@ -142,18 +160,28 @@ class FrequentEpisodes final : public EpisodeRowStream {
   }
 
   bool next_episode() {
+    if (call().stored) return next_of(*call().stored);
     EpisodeRun& run = *call().run;
     const size_t levels = run.record().levels.size();
-    const bool more = count([&] {
-      const std::optional<EpisodeRun::Row> row = run.next();
+    const bool more = next_of(run);
+    tell(run.record().notice);
+    const size_t done = run.record().levels.size();
+    if (done != levels || !more) call().progress.tasks(done, done + 1, results_);
+    return more;
+  }
+
+  template <typename Episodes>
+  bool next_of(Episodes& episodes) {
+    return count([&] {
+      const std::optional<EpisodeRun::Row> row = episodes.next();
       if (!row) return false;
       call().events.clear();
       call().steps.clear();
       call().gap_rows.clear();
       int32_t step = 1;
       for (size_t k = 0; k < row->steps.size(); ++k) {
-        call().events.push_back(run.event(row->steps[k]));
-        if (const auto gap = static_cast<int32_t>(run.gap(row->steps[k])); k > 0 && gap < gaps_.rows) {
+        call().events.push_back(episodes.event(row->steps[k]));
+        if (const auto gap = static_cast<int32_t>(episodes.gap(row->steps[k])); k > 0 && gap < gaps_.rows) {
           call().gap_rows.push_back(gap);
           ++step;
         }
@@ -162,10 +190,6 @@ class FrequentEpisodes final : public EpisodeRowStream {
       support_ = row->support;
       return true;
     });
-    tell(run.record().notice);
-    const size_t done = run.record().levels.size();
-    if (done != levels || !more) call().progress.tasks(done, done + 1, results_);
-    return more;
   }
 
   bool wants(Column column) const { return (wanted_ >> column & 1) != 0; }
@@ -401,6 +425,18 @@ RowStream* find_frequent(const TableInput& input, ColumnSet wanted) {
   return answer(input, stream);
 }
 
+/// The episodes of counts. @param counts  a value of the type; 0: NULL
+RowStream* find_stored(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, struct varlena* counts,
+                       ColumnSet wanted) {
+  auto* const stream = new_stream<FrequentEpisodes>(operation, context);
+  stream->want(wanted);
+  const std::byte* const value = counts != nullptr ? value_bytes(counts) : nullptr;
+  EpisodeCountsHeader header{};
+  if (value != nullptr) header = episode_counts_header(value);
+  const EpisodeQuery& query = stream->read_arguments({fcinfo, 1, kTimeout}, InvalidOid, &header);
+  return value != nullptr ? stream->run_counts(query, value) : nullptr;
+}
+
 /// @param time_type  of the times in the answer
 RowStream* find_times(const TableInput& input, Oid time_type) {
   auto* const stream = new_stream<EpisodeOccurrences>(input.operation, input.context);
@@ -420,6 +456,28 @@ BATMAP_TABLE_FUNCTION(batmap_episodes_text_query) {
 
 BATMAP_TABLE_FUNCTION(batmap_episodes_of_query) {
   return find_frequent(query_input(fcinfo, context, "batmap_episodes_of", 1, kQuery, item_type_argument(fcinfo)), wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_episodes_counts) {
+  // An aggregate over no rows gives NULL.
+  return find_stored(fcinfo, context, "batmap_episodes", PG_ARGISNULL(0) ? nullptr : episode_counts_argument(fcinfo, 0),
+                     wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_distributed_episodes) {
+  constexpr EpisodePlaces kPlaces{.gaps = 1,
+                                  .min_count = 2,
+                                  .min_rate = 3,
+                                  .max_length = 5,
+                                  .include = 6,
+                                  .exclude = 7,
+                                  .counting = 10,
+                                  .same_time = 11,
+                                  .columns = 12,
+                                  .servers = 15};
+  const Datum counts = distributed_episode_counts(fcinfo, "batmap_distributed_episodes", kPlaces);
+  return find_stored(fcinfo, context, "batmap_distributed_episodes",
+                     counts != 0 ? reinterpret_cast<struct varlena*>(DatumGetPointer(counts)) : nullptr, wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episode_count_query) {
@@ -462,5 +520,10 @@ BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_time_query) {
 
 BATMAP_FUNCTION(batmap_episodes_support) {
   static const SupportedCall kCall{1, 1, kTopK, kMaxResults, kQuery};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
+}
+
+BATMAP_FUNCTION(batmap_episodes_counts_support) {
+  static const SupportedCall kCall{1, 0, kTopK, kMaxResults};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -72,6 +72,12 @@ if (@ARGV && $ARGV[0] eq '--fix') {
     print {$file} $reference;
     close $file;
 }
+# What the library itself calls, on the servers that have parts of a table.
+for my $file (glob 'extension/functions/*.cpp') {
+    open my $source, '<', $file or die "$file: $!\n";
+    my $text = join '', <$source>;
+    $part{$1} = 1 while $text =~ /"(_batmap\w+)"/g;
+}
 my %shown;
 for my $block ($reference =~ /^```signature\n(.*?)^```$/msg) {
     # A declaration begins at the left edge, its further lines are indented.

@@ -130,8 +130,8 @@ const Served kServed[] = {
 // of the types.
 void create_tables(Session& session) {
   session.must(
-      "DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, itemset_counts, join_counts, "
-      "counts_states, kept_wide, "
+      "DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, itemset_counts, episode_counts, "
+      "join_counts, counts_states, kept_wide, "
       "kept_texts "
       "CASCADE");
   session.must(
@@ -168,6 +168,9 @@ void create_tables(Session& session) {
   session.must(
       "CREATE TABLE itemset_counts AS SELECT batmap_itemset_candidates('SELECT tid, item FROM wide', 3, max_length => 2) AS "
       "c");
+  session.must(
+      "CREATE TABLE episode_counts AS SELECT batmap_episode_counts_from('SELECT time_us, neuron FROM spikes', ARRAY[0, "
+      "10000], 20) AS c");
   session.must("CREATE TABLE kept_wide AS SELECT * FROM wide WHERE tid < 2000 AND item < 600");
   session.must("CREATE INDEX ON kept_wide (tid)");
   session.must("CREATE TABLE kept_texts AS SELECT tid, item::text FROM kept_wide");
@@ -247,6 +250,7 @@ class Pool {
                           "(SELECT c::text::cstring FROM counts WHERE id = 1)",
                           "(SELECT c::text::cstring FROM counts WHERE id = 2)",
                           "(SELECT c::text::cstring FROM itemset_counts)",
+                          "(SELECT c::text::cstring FROM episode_counts)",
                           "(SELECT c::text::cstring FROM join_counts)"};
     values_["bytea"] = {"'\\x'::bytea",
                         "decode(repeat('00', 1000), 'hex')",
@@ -269,6 +273,8 @@ class Pool {
                                      "'j1:'::batmap_join_counts"};
     values_["batmap_itemset_counts"] = {"(SELECT c FROM itemset_counts)", "(SELECT c + c FROM itemset_counts)",
                                         "'i1:'::batmap_itemset_counts"};
+    values_["batmap_episode_counts"] = {"(SELECT c FROM episode_counts)", "(SELECT c + c FROM episode_counts)",
+                                        "'e1:'::batmap_episode_counts"};
     arrays_["bigint"] = arrays_["integer"] =
         arrays_["smallint"] = {"(SELECT array_agg(i) FROM generate_series(1, 40) i)",
                                "(SELECT array_agg(i * 2) FROM generate_series(0, 300000) i)",

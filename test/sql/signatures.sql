@@ -8,7 +8,8 @@ INSERT INTO parameter_order (name, type) VALUES
 ('lhs_exclude', '{bigint[],text[]}'), ('rhs_include', '{bigint[],text[]}'), ('rhs_exclude', '{bigint[],text[]}'),
 ('items', '{bigint[],text[]}'), ('include', '{bigint[],text[]}'), ('exclude', '{bigint[],text[]}'), ('top_k', '{bigint}'), ('per_item_top_k', '{integer}'),
 ('measure', '{text}'), ('max_results', '{bigint}'), ('timeout', '{interval}'), ('counting', '{text}'), ('same_time', '{boolean}'), ('method', '{text}'),
-('algorithm', '{text}'), ('device', '{text}'), ('tid_column', '{name}'), ('item_column', '{name}'), ('params', '{record}'),
+('algorithm', '{text}'), ('device', '{text}'), ('tid_column', '{name}'), ('item_column', '{name}'),
+('time_column', '{name}'), ('event_column', '{name}'), ('stream_column', '{name}'), ('params', '{record}'),
 ('servers', '{text[]}'), ('disjoint', '{boolean}');
 -- What a function reads, or is asked about.
 CREATE TABLE input (name text PRIMARY KEY);

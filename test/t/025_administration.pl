@@ -131,12 +131,15 @@ my %calls = (
     batmap_join_counts_from => qq{SELECT tools.batmap_join_counts_total(tools.batmap_join_counts_from('SELECT product, receipt FROM sales.lines', $lines)) > 0},
     batmap_itemset_candidates => qq{SELECT tools.batmap_itemset_counts_total(tools.batmap_itemset_candidates($lines, 2)) > 0},
     batmap_itemset_count => qq{SELECT tools.batmap_itemset_counts_total(tools.batmap_itemset_count($lines, tools.batmap_itemset_candidates($lines, 2))) > 0},
+    batmap_episode_counts_from => qq{SELECT tools.batmap_episode_counts_total(tools.batmap_episode_counts_from($events, ARRAY[0, 2], 1, max_length => 2)) > 0},
     batmap_pair_counts_unnest => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest(c)},
     batmap_pair_counts_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product::text) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest_of(c)},
     batmap_distributed_pairs => q{SELECT count(*) > 0 FROM tools.batmap_distributed_pairs('sales.lines', 2)},
     batmap_distributed_pair_counts => q{SELECT tools.batmap_pair_counts_total(tools.batmap_distributed_pair_counts('sales.lines', 2)) > 0},
     batmap_distributed_itemsets => q{SELECT count(*) > 0 FROM tools.batmap_distributed_itemsets('sales.lines', 2)},
     batmap_distributed_itemset_counts => q{SELECT tools.batmap_itemset_counts_total(tools.batmap_distributed_itemset_counts('sales.lines', 2)) > 0},
+    batmap_distributed_episodes => q{SELECT count(*) > 0 FROM tools.batmap_distributed_episodes('sales.lines', ARRAY[0, 2], 1, max_length => 2, time_column => 'product', event_column => 'product', stream_column => 'receipt')},
+    batmap_distributed_episode_counts => q{SELECT tools.batmap_episode_counts_total(tools.batmap_distributed_episode_counts('sales.lines', ARRAY[0, 2], 1, max_length => 2, time_column => 'product', event_column => 'product', stream_column => 'receipt')) > 0},
     batmap_distributed_rules => q{SELECT count(*) > 0 FROM tools.batmap_distributed_rules('sales.lines', 2)},
     batmap_distributed_join_project => q{SELECT count(*) > 0 FROM tools.batmap_distributed_join_project('sales.lines', 'sales.lines', a_column => 'product', left_b_column => 'receipt')},
     batmap_distributed_join_counts => q{SELECT tools.batmap_join_counts_total(tools.batmap_distributed_join_counts('sales.lines', 'sales.lines', a_column => 'product', left_b_column => 'receipt')) > 0},
@@ -162,6 +165,7 @@ $calls{batmap_cardinality_agg} = 'SELECT tools.batmap_cardinality_agg(product) =
 $calls{"batmap_pair_counts_$_"} = "SELECT tools.batmap_pair_counts_$_(tools.batmap_pair_counts_agg(receipt, product)) > 0 FROM sales.lines" for qw(items pairs total);
 $calls{batmap_pair_counts_agg} = $calls{batmap_pair_counts_total};
 $calls{"batmap_itemset_counts_$_"} = "SELECT tools.batmap_itemset_counts_$_(tools.batmap_itemset_candidates($lines, 2)) > 0" for qw(items itemsets total);
+$calls{"batmap_episode_counts_$_"} = "SELECT tools.batmap_episode_counts_$_(tools.batmap_episode_counts_from($events, ARRAY[0, 2], 1, max_length => 2)) > 0" for qw(total streams episodes);
 $calls{"batmap_join_counts_$_"} = "SELECT tools.batmap_join_counts_$_(tools.batmap_join_counts_from('SELECT product, receipt FROM sales.lines', $lines)) > 0" for qw(pairs total);
 
 my @public = split /\n/, sql('owner', q{SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'tools'::regnamespace AND proname NOT LIKE '\_%' ORDER BY 1});

@@ -12,6 +12,7 @@ use contrib 'postgres_fdw', 'dblink';
 
 # The rows of tid lie on server tid % 4; names need quotes.
 my $rows = q{SELECT g % 2003 AS tid, (hashint4(g)::int8 & 63) * (hashint4(-g)::int8 & 63) / 64 AS item FROM generate_series(1, 16000) g};
+my $events = q{SELECT (hashint4(g) & 127) AS at, (hashint4(-g)::int8 & 7) AS event, g % 997 AS stream FROM generate_series(1, 9000) g};
 my $tags = q{SELECT g % 1999 AS b, hashint4(g)::int8 & 31 AS c FROM generate_series(1, 9000) g};
 my @nodes = map { PostgreSQL::Test::Cluster->new("part_$_") } 0 .. 3;
 for my $k (0 .. 3)
@@ -24,6 +25,8 @@ for my $k (0 .. 3)
         CREATE TABLE "O'Hara"."order ""lines""" AS SELECT item AS "it'em", tid AS "t""id" FROM ($rows) r WHERE tid % 4 = $k;
         CREATE TABLE "O'Hara".halves AS SELECT tid, item FROM ($rows) r WHERE tid / 1002 = $k;
         CREATE TABLE baskets AS SELECT tid, item FROM ($rows) r WHERE tid % 4 = $k;
+        CREATE TABLE events AS SELECT at, event, stream FROM ($events) r WHERE stream / 499 = $k;
+        CREATE TABLE "events by stream" AS SELECT stream AS visitor, event AS page, at AS "w""hen" FROM ($events) r WHERE stream % 4 = $k;
         CREATE TABLE tags AS SELECT b, c FROM ($tags) r WHERE b / 1002 = $k;
         CREATE TABLE "tags by b" AS SELECT c, b FROM ($tags) r WHERE b % 4 = $k});
 }
@@ -31,6 +34,8 @@ for my $k (0 .. 3)
 $nodes[0]->safe_psql('postgres', 'CREATE DATABASE coordinator; CREATE ROLE guest LOGIN');
 my $setup = qq{
     CREATE EXTENSION batmap; CREATE EXTENSION postgres_fdw;
+    CREATE TABLE one_events AS $events; CREATE TABLE two_events (at int4, event int8, stream int4) PARTITION BY RANGE (stream);
+    CREATE TABLE here_events (stream int4, at int4, event int8) PARTITION BY HASH (stream);
     CREATE TABLE one AS $rows; CREATE TABLE one_tags AS $tags; CREATE VIEW likes AS SELECT item, tid FROM one;
     CREATE TABLE two_tags (b int4, c int8) PARTITION BY RANGE (b);
     CREATE TABLE other_tags (b int4, c int8) PARTITION BY RANGE (b);
@@ -48,6 +53,7 @@ for my $k (0 .. 3)
         CREATE SERVER "server '$k'" FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'batmap');
         CREATE USER MAPPING FOR CURRENT_USER SERVER "server '$k'";
         CREATE TABLE here_$k PARTITION OF here FOR VALUES WITH (MODULUS 4, REMAINDER $k);
+        CREATE TABLE here_events_$k PARTITION OF here_events FOR VALUES WITH (MODULUS 4, REMAINDER $k);
         CREATE TABLE here_tags_$k PARTITION OF here_tags FOR VALUES WITH (MODULUS 4, REMAINDER $k);
     };
     # Of the table of lines, the last partition lies here.
@@ -59,11 +65,13 @@ for my $k (0 .. 3)
 $setup .= qq{
     CREATE FOREIGN TABLE halves_0 PARTITION OF two FOR VALUES FROM (0) TO (1002) SERVER "server '0'" OPTIONS (schema_name 'O''Hara', table_name 'halves');
     CREATE FOREIGN TABLE halves_1 PARTITION OF two FOR VALUES FROM (1002) TO (9999) SERVER "server '1'" OPTIONS (schema_name 'O''Hara', table_name 'halves');
+    CREATE FOREIGN TABLE events_0 PARTITION OF two_events FOR VALUES FROM (0) TO (499) SERVER "server '0'" OPTIONS (table_name 'events');
+    CREATE FOREIGN TABLE events_1 PARTITION OF two_events FOR VALUES FROM (499) TO (9999) SERVER "server '1'" OPTIONS (table_name 'events');
     CREATE FOREIGN TABLE tags_0 PARTITION OF two_tags FOR VALUES FROM (0) TO (1002) SERVER "server '0'" OPTIONS (table_name 'tags');
     CREATE FOREIGN TABLE tags_1 PARTITION OF two_tags FOR VALUES FROM (1002) TO (9999) SERVER "server '1'" OPTIONS (table_name 'tags');
     CREATE FOREIGN TABLE others_0 PARTITION OF other_tags FOR VALUES FROM (0) TO (1001) SERVER "server '0'" OPTIONS (table_name 'tags');
     CREATE FOREIGN TABLE others_1 PARTITION OF other_tags FOR VALUES FROM (1001) TO (9999) SERVER "server '1'" OPTIONS (table_name 'tags');
-    INSERT INTO here TABLE one; INSERT INTO here_tags TABLE one_tags; ANALYZE one, here;
+    INSERT INTO here TABLE one; INSERT INTO here_tags TABLE one_tags; INSERT INTO here_events SELECT stream, at, event FROM one_events; ANALYZE one, here;
 };
 $nodes[0]->safe_psql('coordinator', $setup);
 
@@ -151,6 +159,8 @@ ok(answer(q{distributed_join_project('two', 'two', a_column => 'item', left_b_co
             batmap_itemset_candidates => [ $itemsets, 'query text, min_count int4', 'query text, min_support float8', 'query text, min_count int4, max_length int4' ],
             batmap_itemset_count => [ $itemsets, 'query text, candidates batmap_itemset_counts', 'query varchar, candidates batmap_itemset_counts', 'query text, candidates batmap_itemset_counts, VARIADIC more name[]' ],
             batmap_join_counts_from => [ $joins, 'left_query text, right_query text, min_count int4', 'left_query text, right_query text, candidates batmap_join_counts' ],
+            _batmap_episode_counts_of_part => [ "$schema.batmap_episode_counts", 'query text, unit int4, ticks anyarray, min_count int8, min_rate float8, max_length int4, include int8[], exclude int8[], counting text, same_time boolean, candidates batmap_episode_counts',
+                'query varchar, unit int4, ticks int8[], min_count int8, min_rate float8, max_length int4, include int8[], exclude int8[], counting varchar, same_time boolean, candidates batmap_episode_counts' ],
             batmap_pair_counts_total => [ 'int8', 'counts anyelement' ],
             sum => [ $itemsets, 'VARIADIC counts batmap_itemset_counts[]' ]);
         my $functions = join '', map {
@@ -166,6 +176,8 @@ ok(answer(q{distributed_join_project('two', 'two', a_column => 'item', left_b_co
     equal('itemsets', 'min_count => 12, max_length => 2', 'two servers', 'four servers by name');
     my $expected = answer(q{join_project('likes', 'one_tags'}, 'min_count => 6');
     ok(answer("distributed_join_project($joined{$_}", 'min_count => 6') eq $expected, "join_project, with lookalikes, $_") for sort keys %joined;
+    $expected = answer(q{episodes('SELECT at, event, stream FROM one_events', ARRAY[0, 20]}, 'min_count => 60');
+    ok(answer(q{distributed_episodes('two_events', ARRAY[0, 20]}, 'min_count => 60') eq $expected, 'episodes, with lookalikes');
     $nodes[1]->safe_psql('postgres', q{SET search_path = "its tools"; CREATE FUNCTION batmap_itemset_count(query text, candidates batmap_itemset_counts,
         tid_column name, item_column name, params record, more int4 DEFAULT 0) RETURNS batmap_itemset_counts LANGUAGE plpgsql AS
         'BEGIN RAISE ''a lookalike of batmap_itemset_count was called''; END'});
@@ -179,8 +191,28 @@ ok(answer(q{distributed_join_project('two', 'two', a_column => 'item', left_b_co
                 SET client_min_messages = warning;
                 DO \$\$ DECLARE f regprocedure; BEGIN
                     FOR f IN SELECT oid FROM pg_proc WHERE prosrc LIKE '%a lookalike of%' LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP;
-                END \$\$;}), $node == $nodes[1] ? 17 : 16, 'they were there');
+                END \$\$;}), $node == $nodes[1] ? 19 : 18, 'they were there');
     }
+}
+
+# Episodes, whose streams lie in one part.
+my $episodes_by_name = qq{'"events by stream"', GAPS, time_column => 'w"hen', event_column => 'page', stream_column => 'visitor', $servers};
+my %tables_of_events = (
+    'two servers'          => q{'two_events', GAPS},
+    'four servers by name' => $episodes_by_name,
+    'partitions here'      => q{'here_events', GAPS, time_column => 'at', event_column => 'event', stream_column => 'stream'},
+    'one table'            => q{'one_events', GAPS},
+);
+for my $case (
+    [ 'ARRAY[0, 20]', 'min_count => 60' ], [ 'ARRAY[[0, 10], [20, 40]]', 'min_count => 90, max_length => 3' ], [ 'ARRAY[2, 12]', 'min_rate => 0.002, max_length => 3' ],
+    [ 'ARRAY[0, NULL]', q{min_count => 300, counting => 'streams'} ], [ 'ARRAY[0, 20]', 'min_count => 12, max_length => 3, same_time => true' ],
+    [ 'ARRAY[[0, 10], [0, 10]]', q{min_count => 20, include => '{1,2}', exclude => '{3}', min_length => 2} ], [ 'ARRAY[0, 20]', 'min_count => 30, top_k => 9, min_length => 2' ],
+    [ 'ARRAY[0, 20]', 'min_count => 2, max_length => 2' ])
+{
+    my ($gaps, $arguments) = @$case;
+    my $expected = answer(qq{episodes('SELECT at, event, stream FROM one_events', $gaps}, $arguments);
+    like($expected, qr/\d/, "episodes($gaps, $arguments) has rows");
+    ok(answer('distributed_episodes(' . $tables_of_events{$_} =~ s/GAPS/$gaps/r, $arguments) eq $expected, "episodes($gaps, $arguments), $_") for sort keys %tables_of_events;
 }
 
 # -- What is refused -----------------------------------------------------------------------------------------------
@@ -201,6 +233,13 @@ refused(q{SELECT * FROM batmap_distributed_pairs(NULL, 1)}, 'no table', 'source 
 refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without rights', 'permission denied for table two', undef, role => 'guest');
 coordinator('GRANT SELECT ON two TO guest; GRANT USAGE ON SCHEMA "its dblink" TO guest');
 refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without user mapping', '(permission denied for foreign server|user mapping not found)', undef, role => 'guest');
+
+refused(q{SELECT * FROM batmap_distributed_episodes('two_events', ARRAY[0, 20], 60, time_column => 'at', event_column => 'stream', stream_column => 'event')},
+    'events by another column', 'table "two_events" is not distributed by its stream_column', 'Distribute the rows by that column first', detail => 'A stream whose rows lie in two of the 2 parts');
+refused(q{SELECT * FROM batmap_distributed_episodes('events', ARRAY[0, 20], 60, servers => ARRAY['server ''0''', 'server ''1'''])}, 'servers that may share streams', 'a stream may lie on several of the 2 servers');
+refused(q{SELECT * FROM batmap_distributed_episodes('SELECT at, event FROM events', ARRAY[0, 20], 60, servers => ARRAY['server ''0'''])}, 'events without streams', 'input query must have a third column');
+refused(q{SELECT * FROM batmap_distributed_episodes('two', ARRAY[0, 20], 60)}, 'a table without streams', 'table "two" has 2 columns, not 3', 'Name the column that is read with time_column');
+refused(q{SELECT * FROM batmap_distributed_episodes('two_events', ARRAY[0, 20], top_k => 3)}, 'episodes without a threshold', 'a threshold is missing', 'Give min_count or min_rate: top_k alone');
 
 refused(q{SELECT * FROM batmap_distributed_join_project('two', 'other_tags', 6, a_column => 'item', left_b_column => 'tid')},
     'tables with other bounds', 'tables "two" and "other_tags" are not distributed alike', 'Distribute both by b');

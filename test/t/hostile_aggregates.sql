@@ -17,6 +17,8 @@ INSERT INTO hostile.samples VALUES
      $$(SELECT batmap_pair_counts_agg(x, (x * y) % 997) FROM generate_series(1, 400) x, generate_series(1, 20) y)$$),
     ('batmap_itemset_counts', $$batmap_itemset_candidates('SELECT x, y FROM generate_series(1, 3) x, generate_series(1, x) y', min_count => 1)$$,
      $$batmap_itemset_candidates('SELECT x, (x * y) % 97 FROM generate_series(1, 400) x, generate_series(1, 20) y', min_count => 4, max_length => 3)$$),
+    ('batmap_episode_counts', $$batmap_episode_counts_from('SELECT y, x, y FROM generate_series(1, 3) x, generate_series(1, x) y', ARRAY[0, 5], 1, same_time => true)$$,
+     $$batmap_episode_counts_from('SELECT x, (x * y) % 97, y FROM generate_series(1, 400) x, generate_series(1, 20) y', ARRAY[0, 9], 4, max_length => 2)$$),
     ('batmap_join_counts', $$batmap_join_counts_from('SELECT x, y FROM generate_series(1, 3) x, generate_series(1, x) y', 'SELECT y, x FROM generate_series(1, 3) x, generate_series(1, x) y')$$,
      $$batmap_join_counts_from('SELECT (x * y) % 97, x FROM generate_series(1, 400) x, generate_series(1, 20) y', 'SELECT x, (x * y) % 89 FROM generate_series(1, 400) x, generate_series(1, 20) y')$$),
     ('batmap_pair_counts_state', $$(SELECT pg_temp.raw_rows(x, x % 2) FROM generate_series(1, 3) x)::text::batmap_pair_counts_state$$,

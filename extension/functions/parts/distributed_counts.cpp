@@ -1,22 +1,28 @@
-// Functions batmap_distributed_pair_counts, _itemset_counts and _join_counts: the counts of all pairs, or itemsets, that
-// are frequent in a table whose rows lie on several servers, and of all frequent pairs of a join of two such tables.
+// Functions batmap_distributed_pair_counts, _itemset_counts, _episode_counts and _join_counts: the counts of all pairs, itemsets
+// or episodes that are frequent in a table whose rows lie on several servers, and of all frequent pairs of a join of two such
+// tables.
 //
 // Two rounds. What is frequent in the whole is frequent, at the same share of the transactions, in at least one part; so the
 // frequent ones of the parts are all candidates there are (Savasere, Omiecinski, Navathe: An Efficient Algorithm for Mining
 // Association Rules in Large Databases, VLDB 1995, section 3). In the second round each part counts all candidates, of
-// itemsets those that it did not report itself, and the sums are exact. A threshold that is a number is shared out between the parts: with thresholds t_k such that the sum of all
+// itemsets and episodes those that it did not report itself, and the sums are exact. A threshold that is a number is shared out between the parts: with thresholds t_k such that the sum of all
 // t_k - 1 is below it, what reaches t_k in no part does not reach it in the sum (ours). So the shares may be guesses.
 //
 // Cost: each part reads its rows twice; the network carries its candidates, the candidates that it counts, and their counts.
+#include "extension/functions/parts/distributed_counts.h"
+
 #include <cmath>
 #include <cstring>
 #include <span>
 
 #include "core/parameters.h"
+#include "episodes/episode_run.h"
 #include "extension/functions/parts/part_calls.h"
 #include "extension/functions/run_stream.h"
 #include "extension/input/arguments.h"
+#include "extension/input/gap_list.h"
 #include "extension/server/own_statement.h"
+#include "extension/types/episode_counts_datum.h"
 #include "extension/types/itemset_counts_datum.h"
 #include "pairs/pair_run.h"
 
@@ -33,9 +39,14 @@ enum class Takes {
   kRightRows,
   kMinCount,
   kMinSupport,
+  kMinRate,
   kMaxLength,
   kInclude,
   kExclude,
+  kGapUnit,
+  kGaps,
+  kCounting,
+  kSameTime,
   kCandidates,
   kFirstColumn,
   kSecondColumn,
@@ -81,6 +92,15 @@ constexpr Takes kItemsetParameters[] = {Takes::kRows,        Takes::kMinCount,  
 constexpr Takes kRecountParameters[] = {Takes::kRows, Takes::kCandidates, Takes::kFirstColumn, Takes::kSecondColumn,
                                         Takes::kParams};
 
+constexpr Takes kEpisodeParameters[] = {Takes::kRows,     Takes::kGapUnit,   Takes::kGaps,      Takes::kMinCount,
+                                        Takes::kMinRate,  Takes::kMaxLength, Takes::kInclude,   Takes::kExclude,
+                                        Takes::kCounting, Takes::kSameTime,  Takes::kCandidates};
+
+constexpr KnownCounts kKnownEpisodeCounts{kSummedEpisodeCounts,
+                                          [](const std::byte* value) { return episode_counts_header(value).episodes; },
+                                          [](const std::byte* value) { return episode_counts_header(value).rows; },
+                                          missing_episode_counts, complete_episode_counts};
+
 constexpr KnownCounts kKnownItemsetCounts{kSummedItemsetCounts,
                                           [](const std::byte* value) { return itemset_counts_header(value).itemsets; },
                                           [](const std::byte* value) { return itemset_counts_header(value).total; },
@@ -102,6 +122,12 @@ constexpr CountsKind kItemsetCounts{"batmap_itemset_counts",
                                     "batmap_itemset_counts_total",
                                     &kKnownItemsetCounts};
 
+constexpr CountsKind kEpisodeCounts{"batmap_episode_counts",
+                                    {"_batmap_episode_counts_of_part", kEpisodeParameters},
+                                    {"_batmap_episode_counts_of_part", kEpisodeParameters},
+                                    "batmap_episode_counts_total",
+                                    &kKnownEpisodeCounts};
+
 /// One call.
 struct Spread {
   const char* operation;
@@ -113,6 +139,7 @@ struct Spread {
   bool disjoint;
   std::optional<int64_t> min_count;
   std::optional<double> min_support;
+  std::optional<double> min_rate;
   const char* further[kTakes];  // texts of other arguments of the parts; nullptr: NULL
   // Set by the rounds:
   const int64_t* thresholds;
@@ -142,8 +169,13 @@ const char* type_of(Takes parameter, const Spread& spread, const char* schema) {
     case Takes::kRows:
     case Takes::kRightRows: return "pg_catalog.text";
     case Takes::kMinCount: return "pg_catalog.int8";
-    case Takes::kMinSupport: return "pg_catalog.float8";
-    case Takes::kMaxLength: return "pg_catalog.int4";
+    case Takes::kMinSupport:
+    case Takes::kMinRate: return "pg_catalog.float8";
+    case Takes::kMaxLength:
+    case Takes::kGapUnit: return "pg_catalog.int4";
+    case Takes::kCounting: return "pg_catalog.text";
+    case Takes::kSameTime: return "pg_catalog.bool";
+    case Takes::kGaps:
     case Takes::kInclude:
     case Takes::kExclude: return "pg_catalog.int8[]";
     case Takes::kCandidates: return psprintf("%s.%s", schema, spread.kind->type);
@@ -176,8 +208,9 @@ const char* call_text(const Spread& spread, const char* schema, const RoundFunct
 void add_rows(const Spread& spread, const Part& part, const char** texts) {
   texts[static_cast<int>(Takes::kRows)] = part.query;
   texts[static_cast<int>(Takes::kRightRows)] = part.right;
-  for (const Takes column : {Takes::kFirstColumn, Takes::kSecondColumn})
-    texts[static_cast<int>(column)] = spread.further[static_cast<int>(column)];
+  for (const Takes same :
+       {Takes::kFirstColumn, Takes::kSecondColumn, Takes::kGapUnit, Takes::kGaps, Takes::kCounting, Takes::kSameTime})
+    texts[static_cast<int>(same)] = spread.further[static_cast<int>(same)];
 }
 
 const char* first_statement(void* argument, const char* schema, const Part& part, int index) {
@@ -185,11 +218,13 @@ const char* first_statement(void* argument, const char* schema, const Part& part
   const char* texts[kTakes];
   memcpy(texts, spread->further, sizeof texts);
   add_rows(*spread, part, texts);
+  // A little less than what was asked for, so that rounding loses no candidate: a number of transactions that the share
+  // gives exactly stays the same.
+  constexpr double kSafe = 1 - 1e-12;
   if (spread->min_support) {
-    // A little less than what was asked for, so that rounding loses no candidate: a number of transactions that the share
-    // gives exactly stays the same.
-    constexpr double kSafe = 1 - 1e-12;
     texts[static_cast<int>(Takes::kMinSupport)] = psprintf("%.17g", *spread->min_support * kSafe);
+  } else if (spread->min_rate) {
+    texts[static_cast<int>(Takes::kMinRate)] = psprintf("%.17g", *spread->min_rate * kSafe);
   } else {
     texts[static_cast<int>(Takes::kMinCount)] = psprintf("%lld", static_cast<long long>(spread->thresholds[index]));
   }
@@ -279,7 +314,7 @@ Datum completed(const KnownCounts& known, Datum found, Datum more) {
 /// Both rounds. @return the counts, as long as the SPI connection; 0: there are no rows
 Datum count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
   bool all = true;  // whether each part names all that it has
-  if (spread.min_support) {
+  if (spread.min_support || spread.min_rate) {
     all = false;
   } else {
     spread.thresholds = share_out(*spread.min_count, list);
@@ -406,12 +441,13 @@ void pass_on(Spread& spread, FunctionCallInfo fcinfo, int argument, Takes as, Oi
   spread.further[static_cast<int>(as)] = OidOutputFunctionCall(output, PG_GETARG_DATUM(argument));
 }
 
-/// A table of two columns. @param table  argument of its name @param first  argument of the name of its first column
-SpreadSource read_source(FunctionCallInfo fcinfo, int table, const char* name, int first, const char* const* roles) {
+/// A table of some columns. @param table  argument of its name @param first  argument of the name of its first column
+SpreadSource read_source(FunctionCallInfo fcinfo, int table, const char* name, int first, const char* const* roles,
+                         int count = 2) {
   if (PG_ARGISNULL(table)) raise_null(name);
   SpreadSource source{};
   source.table = TextDatumGetCString(PG_GETARG_DATUM(table));
-  source.count = 2;
+  source.count = count;
   for (int k = 0; k < source.count; ++k) {
     source.roles[k] = roles[k];
     source.columns[k] = PG_ARGISNULL(first + k) ? nullptr : pstrdup(NameStr(*PG_GETARG_NAME(first + k)));
@@ -456,7 +492,76 @@ Datum distributed_counts(FunctionCallInfo fcinfo, Spread& spread) {
   return counts;
 }
 
+/// Checks the arguments of episodes, and hands the gaps on, in ticks.
+void read_episode_query(FunctionCallInfo fcinfo, const EpisodePlaces& places, Spread& spread) {
+  const Arguments arguments{fcinfo, 0};
+  if (PG_ARGISNULL(places.gaps)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("gaps must not be NULL")));
+  spread.min_count = arguments.int8(places.min_count);
+  spread.min_rate = arguments.float8(places.min_rate);
+  if (!spread.min_count && !spread.min_rate)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a threshold is missing"),
+                    errhint("Give min_count or min_rate: top_k alone does not bound what the parts send.")));
+  const GapList gaps = read_gaps(PG_GETARG_ARRAYTYPE_P(places.gaps));
+  const char* const counting = arguments.string(places.counting, kEpisodeCountingNames[0]);
+  StringInfoData ticks;
+  initStringInfo(&ticks);
+  for (int row = 0; row < gaps.rows; ++row) {
+    const Gap gap = gap_of(gaps, row);
+    guarded([&] { check_gap(gap); });
+    appendStringInfo(&ticks, "%c%lld,%lld", row == 0 ? '{' : ',', static_cast<long long>(gap.low),
+                     static_cast<long long>(gap.high));
+  }
+  appendStringInfoChar(&ticks, '}');
+  guarded([&] {
+    EpisodeQuery query;
+    query.gaps = {{0, 1}};  // they are checked already
+    query.min_count = spread.min_count;
+    query.min_rate = spread.min_rate;
+    query.max_length = arguments.int4(places.max_length);
+    query.counting = parse_episode_counting(counting);
+    query.check();
+  });
+  spread.further[static_cast<int>(Takes::kGapUnit)] = psprintf("%d", static_cast<int>(gaps.kind));
+  spread.further[static_cast<int>(Takes::kGaps)] = ticks.data;
+  spread.further[static_cast<int>(Takes::kCounting)] = counting;
+}
+
 }  // namespace
+
+Datum batmap::pg::distributed_episode_counts(FunctionCallInfo fcinfo, const char* operation, const EpisodePlaces& places) {
+  static constexpr const char* kRoles[] = {"time_column", "event_column", "stream_column"};
+  Spread spread{};
+  spread.operation = operation;
+  spread.kind = &kEpisodeCounts;
+  spread.source = read_source(fcinfo, 0, "source", places.columns, kRoles, 3);
+  spread.source.key = 2;
+  spread.source.together = "stream";
+  spread.source.by_position = true;
+  read_places(fcinfo, places.servers, spread);
+  read_episode_query(fcinfo, places, spread);
+  pass_on(spread, fcinfo, places.max_length, Takes::kMaxLength, INT4OID);
+  pass_on(spread, fcinfo, places.include, Takes::kInclude, INT8ARRAYOID);
+  pass_on(spread, fcinfo, places.exclude, Takes::kExclude, INT8ARRAYOID);
+  pass_on(spread, fcinfo, places.same_time, Takes::kSameTime, BOOLOID);
+  spread.schema = quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+  return run_spread(spread);
+}
+
+BATMAP_FUNCTION(batmap_distributed_episode_counts) {
+  constexpr EpisodePlaces kPlaces{.gaps = 1,
+                                  .min_count = 2,
+                                  .min_rate = 3,
+                                  .max_length = 4,
+                                  .include = 5,
+                                  .exclude = 6,
+                                  .counting = 7,
+                                  .same_time = 8,
+                                  .columns = 9,
+                                  .servers = 12};
+  const Datum counts = distributed_episode_counts(fcinfo, "batmap_distributed_episode_counts", kPlaces);
+  if (counts == 0) PG_RETURN_NULL();
+  return counts;
+}
 
 BATMAP_FUNCTION(batmap_distributed_pair_counts) {
   Spread spread{};

@@ -247,7 +247,7 @@ const char* query_of_servers(const SpreadSource& source) {
   for (int k = 0; k < source.count; ++k) {
     if (source.columns[k] == nullptr)
       ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("%s is missing", source.roles[k]),
-                      errhint("Name both columns of the table, or none.")));
+                      errhint("Name %s columns of the table, or none.", source.count == 2 ? "both" : "all")));
     appendStringInfo(&text, "%s %s", k > 0 ? "," : "SELECT", quote_identifier(source.columns[k]));
   }
   appendStringInfo(&text, " FROM (%s) q", query);
@@ -272,17 +272,19 @@ List* parts_on_servers(const SpreadSource& source, List* servers) {
 
 [[noreturn]] void raise_not_apart(const SpreadSource& source, Oid table, int count) {
   const char* const role = source.roles[source.key];
+  const char* const together = source.together != nullptr ? source.together : "transaction";
   if (!OidIsValid(table))
     ereport(ERROR,
-            (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("a transaction may lie on several of the %d servers", count),
-             errhint("Say disjoint => true if all rows of a transaction lie on one server.")));
+            (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("a %s may lie on several of the %d servers", together, count),
+             errhint("Say disjoint => true if all rows of a %s lie on one server.", together)));
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
            errmsg("table \"%s\" is not distributed by its %s", get_rel_name(table), role),
-           errdetail("A transaction whose rows lie in two of the %d parts would count twice.", count),
+           errdetail("A %s whose rows lie in two of the %d parts would count twice.", together, count),
            errhint("Distribute the rows by that column first: INSERT INTO a table that is distributed by it (of Citus: "
                    "create_distributed_table('table', 'column')) SELECT the columns FROM this one. "
-                   "Or say disjoint => true if all rows of a transaction lie in one part.")));
+                   "Or say disjoint => true if all rows of a %s lie in one part.",
+                   together)));
   pg_unreachable();
 }
 

@@ -21,6 +21,7 @@ struct SpreadSource {
   const char* roles[kMaxColumns];    // names of the arguments that give the columns, for errors
   int count;                         // of the columns
   int key;                           // all rows with one value in this column must lie in one part
+  const char* together;              // what the rows of one key are, for errors; nullptr: a transaction
   bool by_position;                  // who reads the rows takes the columns in their order, and no names
 };
 
