@@ -1,6 +1,5 @@
 // The entry point of the shared library. Loading it defines the settings, requests shared memory and installs
 // the plan nodes, nothing else.
-#include "extension/functions/node_row_stream.h"
 #include "extension/input/inner_estimate.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/packed_plan.h"
@@ -12,6 +11,7 @@
 #include "extension/server/gpu_process.h"
 #include "extension/server/progress.h"
 #include "extension/server/settings.h"
+#include "extension/streams/node_row_stream.h"
 
 #include "extension/server/pg.h"
 

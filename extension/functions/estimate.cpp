@@ -5,7 +5,7 @@
 #include <iterator>
 #include <optional>
 
-#include "extension/functions/table_input.h"
+#include "extension/streams/table_input.h"
 #include "pairs/pair_forecast.h"
 
 #include "extension/server/pg.h"

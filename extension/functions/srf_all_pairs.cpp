@@ -1,9 +1,9 @@
 // Table functions batmap_all_pairs and batmap_all_pairs_of: fetch each set of a query once and count all pairs of them.
-#include "extension/functions/pair_stream.h"
-#include "extension/functions/planner_support.h"
-#include "extension/functions/set_rows.h"
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
+#include "extension/streams/pair_stream.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/set_rows.h"
 #include "extension/types/set_datum.h"
 #include "pairs/all_pairs.h"
 

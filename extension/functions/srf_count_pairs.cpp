@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <memory>
 
-#include "extension/functions/planner_support.h"
-#include "extension/functions/set_rows.h"
-#include "extension/functions/support_stream.h"
-#include "extension/functions/table_input.h"
 #include "extension/input/pair_list.h"
 #include "extension/input/run_costs.h"
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/set_rows.h"
+#include "extension/streams/support_stream.h"
+#include "extension/streams/table_input.h"
 #include "extension/types/set_datum.h"
 #include "pairs/listed_answers.h"
 #include "pairs/listed_sets.h"

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "extension/functions/parts/distributed_counts.h"
-#include "extension/functions/episode_call.h"
-#include "extension/functions/planner_support.h"
 #include "extension/input/item_lists.h"
 #include "extension/server/device_use.h"
+#include "extension/streams/episode_call.h"
+#include "extension/streams/planner_support.h"
 #include "extension/types/episode_counts_datum.h"
 
 #include "extension/server/pg.h"

@@ -3,10 +3,10 @@
 #include <array>
 #include <string>
 
-#include "extension/functions/array_stream.h"
-#include "extension/functions/planner_support.h"
-#include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
+#include "extension/streams/array_stream.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/table_input.h"
 #include "extension/types/itemset_counts_datum.h"
 #include "itemsets/answers/ascending_itemset.h"
 #include "itemsets/itemset_run.h"

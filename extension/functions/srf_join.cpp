@@ -1,11 +1,11 @@
 // Table functions batmap_join_project, also over stored counts, and batmap_join_project_of: arguments, two inputs, and rows
 // of the answer.
-#include "extension/functions/join_input.h"
-#include "extension/functions/pair_stream.h"
-#include "extension/functions/planner_support.h"
-#include "extension/functions/table_input.h"
 #include "extension/input/run_costs.h"
 #include "extension/server/device_use.h"
+#include "extension/streams/join_input.h"
+#include "extension/streams/pair_stream.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/table_input.h"
 #include "extension/types/join_counts_datum.h"
 #include "pairs/counts/pair_counts_run.h"
 #include "pairs/join_run.h"

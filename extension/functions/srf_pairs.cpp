@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <array>
 
-#include "extension/functions/planner_support.h"
-#include "extension/functions/support_stream.h"
-#include "extension/functions/table_input.h"
 #include "extension/input/run_costs.h"
 #include "extension/kept/kept_answer.h"
 #include "extension/server/device_use.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/support_stream.h"
+#include "extension/streams/table_input.h"
 #include "extension/types/pair_counts_datum.h"
 #include "pairs/counts/pair_counts_run.h"
 #include "pairs/pair_run.h"

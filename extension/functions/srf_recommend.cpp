@@ -1,9 +1,9 @@
 // Table functions batmap_recommend and batmap_recommend_of: arguments, input, and rows of the answer.
 #include <array>
 
-#include "extension/functions/array_stream.h"
-#include "extension/functions/planner_support.h"
-#include "extension/functions/table_input.h"
+#include "extension/streams/array_stream.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/table_input.h"
 #include "itemsets/rules/recommend.h"
 
 #include "extension/server/pg.h"

@@ -1,10 +1,10 @@
 // Table functions batmap_rules, also over stored counts, and batmap_rules_of: arguments, input, and rows of the answer.
 #include <array>
 
-#include "extension/functions/array_stream.h"
-#include "extension/functions/planner_support.h"
-#include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
+#include "extension/streams/array_stream.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/table_input.h"
 #include "extension/types/itemset_counts_datum.h"
 #include "itemsets/rules/rules.h"
 #include "measures/pair_measure.h"

@@ -2,9 +2,9 @@
 // looked at once, as it comes; a set is fetched only if its size lets it be near enough (set/similar_sets.h).
 #include <optional>
 
-#include "extension/functions/planner_support.h"
-#include "extension/functions/run_stream.h"
-#include "extension/functions/set_rows.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/run_stream.h"
+#include "extension/streams/set_rows.h"
 #include "extension/types/set_argument.h"
 #include "set/similar_sets.h"
 

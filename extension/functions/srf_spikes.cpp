@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "episodes/spike_train.h"
-#include "extension/functions/row_stream.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
+#include "extension/streams/row_stream.h"
 
 #include "extension/server/pg.h"
 

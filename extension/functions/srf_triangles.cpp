@@ -1,10 +1,10 @@
 // Table functions batmap_triangles, batmap_edge_triangles and batmap_edge_triangles_of: edges from a query, and rows of the
 // answer.
-#include "extension/functions/pair_stream.h"
-#include "extension/functions/planner_support.h"
-#include "extension/functions/table_input.h"
 #include "extension/input/pair_list.h"
 #include "extension/input/run_costs.h"
+#include "extension/streams/pair_stream.h"
+#include "extension/streams/planner_support.h"
+#include "extension/streams/table_input.h"
 #include "pairs/triangle_run.h"
 
 #include "extension/server/pg.h"

@@ -2,10 +2,10 @@
 #include <array>
 
 #include "episodes/window_pairs.h"
-#include "extension/functions/planner_support.h"
 #include "extension/input/event_source.h"
 #include "extension/input/gap_list.h"
 #include "extension/input/item_lists.h"
+#include "extension/streams/planner_support.h"
 
 #include "extension/server/pg.h"
 

@@ -30,9 +30,9 @@ declare -A floor=(
     [kernels/itemsets/rules]=7
     [extension/server]=8
     [extension/input]=9 [extension/types]=9
-    [extension/aggregates]=10 [extension/kept]=10
-    [extension/functions]=11
-    [extension/functions/parts]=12 [extension/functions/values]=12 [extension/plan/query]=12 [extension/plan/nearest]=12
+    [extension/aggregates]=10 [extension/kept]=10 [extension/streams]=10
+    [extension/functions/parts]=11 [extension/functions/values]=11
+    [extension/functions]=12 [extension/plan/query]=12 [extension/plan/nearest]=12
     [extension/plan/join]=13
     [extension/plan/itemsets]=14 [extension/plan/listed]=14
     [extension/plan]=15

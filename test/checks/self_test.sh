@@ -80,7 +80,7 @@ if green layers; then
     red layers "includes the extension" append "$(first_of kernels/pairs '*.cpp')" '#include "extension/server/pg.h"'
     red layers "not below it" append "$(first_of kernels/core '*.h')" '#include "relation/chunk.h"'
     red layers "not below it" append "$(first_of kernels/relation '*.cpp')" '#include "pairs/choose.h"'
-    red layers "not below it" append "$(first_of extension/input '*.cpp')" '#include "extension/functions/row_stream.h"'
+    red layers "not below it" append "$(first_of extension/input '*.cpp')" '#include "extension/streams/row_stream.h"'
     red layers "another topic" append "$(first_of kernels/itemsets/rules '*.cpp')" '#include "pairs/choose.h"'
     red layers "no floor" append kernels/lonely_header.h '#include "core/error.h"'
     red layers "not a path from kernels" append "$(first_of kernels/core '*.h')" '#include "error.h"'

@@ -1,7 +1,7 @@
 // Function batmap_join_counts_from: join counts of the rows of two queries. See pairs/counts/join_counts_part.h.
-#include "extension/functions/join_input.h"
 #include "extension/functions/values/value_run.h"
 #include "extension/server/device_use.h"
+#include "extension/streams/join_input.h"
 #include "extension/types/join_counts_datum.h"
 #include "pairs/counts/join_counts_part.h"
 

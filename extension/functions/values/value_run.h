@@ -1,10 +1,10 @@
 // Shared by the functions that make one value of the rows of a query: the input, the times and the record of the run.
 #pragma once
 
-#include "extension/functions/run_stream.h"
-#include "extension/functions/table_input.h"
 #include "extension/server/flat_value.h"
 #include "extension/server/server_files.h"
+#include "extension/streams/run_stream.h"
+#include "extension/streams/table_input.h"
 
 #include "extension/server/pg.h"
 

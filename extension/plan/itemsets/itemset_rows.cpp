@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "extension/functions/run_stream.h"
 #include "extension/input/row_reader.h"
 #include "extension/server/device_use.h"
 #include "extension/server/server_files.h"
+#include "extension/streams/run_stream.h"
 #include "itemsets/answers/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"

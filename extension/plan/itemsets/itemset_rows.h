@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "extension/functions/row_stream.h"
 #include "extension/input/key_encoder.h"
 #include "extension/plan/itemsets/itemset_path.h"
+#include "extension/streams/row_stream.h"
 
 #include "extension/server/pg.h"
 

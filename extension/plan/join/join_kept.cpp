@@ -1,10 +1,10 @@
 // Recognises what kept counts answer, and reads them. See join_kept.h.
 #include "extension/plan/join/join_kept.h"
 
-#include "extension/functions/pair_stream.h"
 #include "extension/input/run_costs.h"
 #include "extension/kept/kept_answer.h"
 #include "extension/server/settings.h"
+#include "extension/streams/pair_stream.h"
 #include "extension/types/pair_counts_datum.h"
 #include "pairs/counts/pair_counts_run.h"
 

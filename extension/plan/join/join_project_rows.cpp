@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "extension/functions/pair_stream.h"
 #include "extension/input/row_reader.h"
 #include "extension/server/device_use.h"
+#include "extension/streams/pair_stream.h"
 #include "pairs/grouped_run.h"
 #include "pairs/join_run.h"
 #include "relation/chunk.h"

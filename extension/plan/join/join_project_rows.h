@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "extension/functions/row_stream.h"
 #include "extension/input/key_encoder.h"
 #include "extension/plan/join/join_project_path.h"
+#include "extension/streams/row_stream.h"
 #include "pairs/best_pairs.h"
 
 #include "extension/server/pg.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "extension/functions/pair_stream.h"
 #include "extension/input/row_reader.h"
 #include "extension/plan/query/join_sums.h"
+#include "extension/streams/pair_stream.h"
 #include "pairs/pair_sums.h"
 #include "relation/chunk.h"
 

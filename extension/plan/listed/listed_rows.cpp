@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "extension/functions/run_stream.h"
 #include "extension/input/row_reader.h"
+#include "extension/streams/run_stream.h"
 #include "relation/row_log.h"
 
 #include "extension/server/pg.h"

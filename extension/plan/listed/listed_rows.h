@@ -1,9 +1,9 @@
 // A run of the engine for listed pairs in plain SQL: it reads the list and the inputs, counts, and returns the answers.
 #pragma once
 
-#include "extension/functions/row_stream.h"
 #include "extension/input/key_encoder.h"
 #include "extension/plan/listed/listed_path.h"
+#include "extension/streams/row_stream.h"
 #include "pairs/listed_run.h"
 
 #include "extension/server/pg.h"

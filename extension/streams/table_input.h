@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "extension/functions/run_stream.h"
 #include "extension/input/arguments.h"
 #include "extension/input/item_lists.h"
 #include "extension/input/query_source.h"
+#include "extension/streams/run_stream.h"
 #include "relation/row_log.h"
 
 #include "extension/server/pg.h"

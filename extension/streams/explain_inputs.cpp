@@ -1,5 +1,5 @@
 // Finds the queries of a call among its arguments, by their names, and shows them. See explain_inputs.h.
-#include "extension/functions/explain_inputs.h"
+#include "extension/streams/explain_inputs.h"
 
 #include <cstring>
 #include <iterator>

@@ -1,13 +1,13 @@
 // Planning and execution of the plan node "BatmapScan". See node_row_stream.h.
-#include "extension/functions/node_row_stream.h"
+#include "extension/streams/node_row_stream.h"
 
 #include <cstring>
 
-#include "extension/functions/explain_inputs.h"
-#include "extension/functions/row_stream.h"
 #include "extension/server/node_state.h"
 #include "extension/server/own_aggregate.h"
 #include "extension/server/plan_numbers.h"
+#include "extension/streams/explain_inputs.h"
+#include "extension/streams/row_stream.h"
 
 #include "extension/server/pg.h"
 

@@ -1,5 +1,5 @@
 // Reads the rows of a table function. See table_input.h.
-#include "extension/functions/table_input.h"
+#include "extension/streams/table_input.h"
 
 #include "extension/types/relation_datum.h"
 #include "extension/types/text_items.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "extension/functions/table_input.h"
+#include "extension/streams/table_input.h"
 #include "relation/joined_relation.h"
 
 #include "extension/server/pg.h"

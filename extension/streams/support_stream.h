@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "extension/functions/pair_stream.h"
+#include "extension/streams/pair_stream.h"
 
 #include "extension/server/pg.h"
 

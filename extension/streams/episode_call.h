@@ -6,10 +6,10 @@
 
 #include "episodes/episode_parts.h"
 #include "episodes/episode_run.h"
-#include "extension/functions/run_stream.h"
-#include "extension/functions/table_input.h"
 #include "extension/input/event_source.h"
 #include "extension/input/gap_list.h"
+#include "extension/streams/run_stream.h"
+#include "extension/streams/table_input.h"
 
 #include "extension/server/pg.h"
 

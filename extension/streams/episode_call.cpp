@@ -1,5 +1,5 @@
 // The events and the record of a call. See episode_call.h.
-#include "extension/functions/episode_call.h"
+#include "extension/streams/episode_call.h"
 
 #include "extension/server/pg.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "extension/functions/table_input.h"
 #include "extension/input/dictionary.h"
+#include "extension/streams/table_input.h"
 
 #include "extension/server/pg.h"
 

@@ -1,5 +1,5 @@
 // Reads both sides of a join. See join_input.h.
-#include "extension/functions/join_input.h"
+#include "extension/streams/join_input.h"
 
 #include "extension/server/pg.h"
 

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "core/run_record.h"
-#include "extension/functions/row_stream.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
 #include "extension/server/last_run.h"
 #include "extension/server/progress.h"
 #include "extension/server/settings.h"
+#include "extension/streams/row_stream.h"
 #include "relation/swapped_columns.h"
 
 #include "extension/server/pg.h"

@@ -7,10 +7,10 @@
 #include <span>
 #include <type_traits>
 
-#include "extension/functions/run_stream.h"
-#include "extension/functions/table_input.h"
 #include "extension/input/item_lists.h"
 #include "extension/server/server_files.h"
+#include "extension/streams/run_stream.h"
+#include "extension/streams/table_input.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
 

@@ -5,8 +5,8 @@
 // it is wrong, the constants of the function in the catalog stand.
 #pragma once
 
-#include "extension/functions/table_input.h"
 #include "extension/input/inner_estimate.h"
+#include "extension/streams/table_input.h"
 
 #include "extension/server/pg.h"
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "extension/functions/run_stream.h"
 #include "extension/input/dictionary.h"
 #include "extension/server/server_files.h"
+#include "extension/streams/run_stream.h"
 #include "pairs/pair_run.h"
 
 #include "extension/server/pg.h"

@@ -1,5 +1,5 @@
 // Plans the queries of a call and expects its answers. See planner_support.h.
-#include "extension/functions/planner_support.h"
+#include "extension/streams/planner_support.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Fills a tuplestore from a stream, and finds table functions by their addresses. See row_stream.h.
-#include "extension/functions/row_stream.h"
+#include "extension/streams/row_stream.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Runs the query and passes its rows on. See set_rows.h.
-#include "extension/functions/set_rows.h"
+#include "extension/streams/set_rows.h"
 
 #include "extension/input/inner_query.h"
 #include "extension/input/key_encoder.h"

@@ -1,5 +1,5 @@
 // Times and warnings of the table functions. See run_stream.h.
-#include "extension/functions/run_stream.h"
+#include "extension/streams/run_stream.h"
 
 #include "extension/server/pg.h"
 
