@@ -4687,12 +4687,8 @@ CREATE FUNCTION batmap_pairs(
 )
 RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
     support float8, confidence float8, confidence_ba float8, lift float8, score float8)
-LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
-BEGIN ATOMIC
-    SELECT p.item_a, p.item_b, p.support_count, p.count_a, p.count_b, p.total, p.support, p.confidence, p.confidence_ba, p.lift, p.score
-      FROM batmap_pairs(batmap_kept_counts(kept_table, include), min_count, min_support, include, exclude, top_k, per_item_top_k,
-                        measure, max_results) p;
-END;
+AS 'MODULE_PATHNAME', 'batmap_pairs_kept' LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 100000
+    SUPPORT _batmap_pairs_counts_support;
 COMMENT ON FUNCTION batmap_pairs(regclass, int8, float8, int8[], int8[], int8, int4, text, int8) IS 'frequent pairs of a kept table';
 
 CREATE FUNCTION batmap_partners(
@@ -4706,11 +4702,8 @@ CREATE FUNCTION batmap_partners(
     max_results int8 DEFAULT NULL
 )
 RETURNS TABLE (item int8, partner int8, rank int8, support_count int8, score float8)
-LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10000
-BEGIN ATOMIC
-    SELECT p.item, p.partner, p.rank, p.support_count, p.score
-      FROM batmap_partners(batmap_kept_counts(kept_table, items), min_count, min_support, items, exclude, top_k, measure, max_results) p;
-END;
+AS 'MODULE_PATHNAME', 'batmap_partners_kept' LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10000
+    SUPPORT _batmap_partners_support;
 COMMENT ON FUNCTION batmap_partners(regclass, int8, float8, int8[], int8[], int8, text, int8)
 IS 'the best partners of each item in a kept table';
 

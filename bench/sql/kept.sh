@@ -37,9 +37,11 @@ part_kept() {
     run_sql "INSERT INTO kept_lines SELECT 50000000 + g / 10, 1 + (g * g::int8) % 9973 FROM generate_series(0, 9999) g"
     side kept_partners_log pg "" "$partners"
     side kept_pairs_log pg "" "$pairs"
+    side kept_pairs_value pg "" "SELECT count(*), sum(support_count) FROM generate_series(1, $pairs_asked) n, LATERAL batmap_pairs(batmap_kept_counts('kept_lines'::regclass), top_k => 1000 + 0 * n);"
     side kept_recount pg "" "SELECT count(*), sum(support_count) FROM generate_series(1, $pairs_asked) n, LATERAL batmap_pairs('SELECT tid, item FROM kept_lines', top_k => 1000 + 0 * n);"
-    alternate kept_partners_log kept_pairs_log kept_recount
+    alternate kept_partners_log kept_pairs_log kept_pairs_value kept_recount
     agree kept_pairs_log kept_recount
+    agree kept_pairs_value kept_recount
     emit
     emit "## Kept counts"
     emit
@@ -56,6 +58,7 @@ part_kept() {
         "at most 1.3: $(verdict "$(median kept_pairs_log cpu) <= 1.3 * $(median kept_pairs_merged cpu)")"
     kept_line "the same, against a recount" kept_pairs_log kept_recount $pairs_asked \
         "at most 0.1: $(verdict "$(median kept_pairs_log cpu) <= 0.1 * $(median kept_recount cpu)")"
+    kept_line "the same, against one over the value of batmap_kept_counts" kept_pairs_log kept_pairs_value $pairs_asked
     for rows in 1 10 1000; do
         times=$((rows == 1000 ? 100 : 20000 / rows))
         for kind in kept unkept; do

@@ -314,24 +314,33 @@ void count_change(const KeptTable& kept, const Selection& selection, KeptWork& w
 
 /// Runs engine code over the companions. Counts that do not fit are an error that names the table.
 template <typename Body>
+auto naming_table(const char* table, Body body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidParameter) throw;
+    throw Error(ErrorCode::kInvalidData,
+                "kept counts of table \"" + std::string(table) + "\" do not match its rows: " + error.what(), kMismatchHint);
+  }
+}
+
+template <typename Body>
 void over_companions(const char* table, Body body) {
-  guarded([&] {
-    try {
-      body();
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInvalidParameter) throw;
-      throw Error(ErrorCode::kInvalidData,
-                  "kept counts of table \"" + std::string(table) + "\" do not match its rows: " + error.what(),
-                  kMismatchHint);
-    }
-  });
+  guarded([&] { naming_table(table, body); });
 }
 
 // ---- the counts of the merge
 
-/// A stored value as it is used. @param kept  texts or integers must be its items
-const std::byte* stored_value(const KeptTable& kept, Datum value) {
+/// A value in the current context: also one that lay in a row.
+struct varlena* fetched_copy(Datum value) {
   struct varlena* const counts = counts_finished(flat_fetched(kPairCountsType, value));
+  if (PointerGetDatum(counts) != value) return counts;
+  return reinterpret_cast<struct varlena*>(DatumGetPointer(datumCopy(value, false, -1)));
+}
+
+/// A stored value as it is used, in the current context. @param kept  texts or integers must be its items
+const std::byte* stored_value(const KeptTable& kept, Datum value) {
+  struct varlena* const counts = fetched_copy(value);
   check_counts_items(counts, kept.has_texts, kMismatchHint);
   return counts_bytes(counts);
 }
@@ -377,9 +386,9 @@ struct Stored {
   pg_unreachable();
 }
 
-/// Reads the counts, in the active snapshot. They live as long as the SPI connection.
+/// Reads the counts, in the active snapshot, into a context; but the low keys of texts live as long as the SPI connection.
 /// @return no supports if the counts are newer than the snapshot
-Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
+Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
     run_on_companions(kept,
@@ -407,6 +416,7 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
   const uint64 rows = SPI_processed;
   check_result(kept, {INT2OID, key_type(kept), kept.counts_type});
   Stored stored;
+  const MemoryContext caller = MemoryContextSwitchTo(context);
   stored.chunks = static_cast<StoredChunk*>(palloc(Max(rows, 1) * sizeof(StoredChunk)));
   for (uint64 k = 0; k < rows; ++k) {
     CHECK_FOR_INTERRUPTS();
@@ -420,11 +430,12 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
     else
       stored.chunks[stored.count++] = {key_of_datum(kept, values[1]), value};
   }
+  MemoryContextSwitchTo(caller);
   return stored;
 }
 
 Stored read_stored(const KeptTable& kept, const Selection& selection) {
-  const Stored stored = read_stored_or_none(kept, selection);
+  const Stored stored = read_stored_or_none(kept, selection, CurrentMemoryContext);
   if (stored.supports == nullptr) raise_too_old(kept);
   return stored;
 }
@@ -442,21 +453,24 @@ const char* recount_query(const KeptTable& kept) {
       schema, kCountFunction, item, rows);
 }
 
-/// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
-struct varlena* recounted(const KeptTable& kept) {
+/// The counts of the rows in the active snapshot, in a context; nullptr: there are none.
+struct varlena* recounted(const KeptTable& kept, MemoryContext context) {
   run_on_companions(kept, recount_query(kept), true);
   bool is_null;
   const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-  return is_null ? nullptr : counts_finished(flat_fetched(kPairCountsType, value));
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  struct varlena* const counted = is_null ? nullptr : fetched_copy(value);
+  MemoryContextSwitchTo(caller);
+  return counted;
 }
 
 /// The same as if they were stored, in one chunk.
-Stored recount_stored(const KeptTable& kept) {
+Stored recount_stored(const KeptTable& kept, MemoryContext context) {
   Stored stored;
-  struct varlena* const counted = recounted(kept);
+  struct varlena* const counted = recounted(kept, context);
   if (counted == nullptr) return stored;
   stored.supports = counts_bytes(counted);
-  stored.chunks = static_cast<StoredChunk*>(palloc(sizeof(StoredChunk)));
+  stored.chunks = static_cast<StoredChunk*>(MemoryContextAlloc(context, sizeof(StoredChunk)));
   stored.chunks[stored.count++] = {least_key(), stored.supports};
   return stored;
 }
@@ -504,6 +518,33 @@ enum class Answer { kFresh, kMirrored };
 /// Why there are no counts.
 enum class Problem { kNone, kTooOld, kMismatch, kNoRoom };
 
+/// Reads counts and change, in the active snapshot, or counts the rows. SPI is connected, as the owner.
+/// @param context   where the counts will lie @param work  gets the change
+/// @param quietly   problems are told instead of raised: kMismatch, if the rows would have to be counted
+/// @param expects   whether the same holds for counts that are newer than the snapshot
+Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work, bool quietly,
+                  bool expects, Problem& found) {
+  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
+  bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
+  Stored stored;
+  found = Problem::kNone;
+  if (is_counted) {
+    read_change(kept, work);
+    stored = read_stored_or_none(kept, selection, context);
+    // Those that were locked are still there. A new one may have been read.
+    if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
+    if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
+  }
+  if (found == Problem::kTooOld && !expects) raise_too_old(kept);
+  if (!is_counted && quietly) {
+    found = Problem::kMismatch;
+  } else if (!is_counted) {
+    work.rows.reset();
+    stored = recount_stored(kept, context);
+  }
+  return stored;
+}
+
 /// The counts of a table in the active snapshot, in memory of the caller's context.
 /// @param problem  set instead of an error if the companions do not match the rows; nullptr: an error
 /// @param expects  whether the same holds for counts that are newer than the snapshot, or too large
@@ -514,24 +555,8 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
   AsOwner owner(kept.owner);
   SPI_connect();
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
-  bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
-  Stored stored;
-  Problem found = Problem::kNone;
-  if (is_counted) {
-    read_change(kept, *work);
-    stored = read_stored_or_none(kept, selection);
-    // Those that were locked are still there. A new one may have been read.
-    if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
-    if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
-  }
-  if (found == Problem::kTooOld && !expects) raise_too_old(kept);
-  if (!is_counted && problem != nullptr) {
-    found = Problem::kMismatch;
-  } else if (!is_counted) {
-    work->rows.reset();
-    stored = recount_stored(kept);
-  }
+  Problem found;
+  const Stored stored = read_fresh(kept, selection, CurrentMemoryContext, *work, problem != nullptr, expects, found);
   over_companions(name, [&] {
     if (found != Problem::kNone) return;
     try {
@@ -698,7 +723,7 @@ void write_partitions(const KeptTable& kept, const Partitions& partitions, KeptW
 /// Counts the rows in the active snapshot and writes the counts, where none are stored. SPI is connected, as the owner.
 /// @param partitions  as they were before the snapshot was taken: what changed in one before it was attached is seen then
 void count_and_write(const KeptTable& kept, const char* name, KeptWork& work, const Partitions& partitions) {
-  struct varlena* const counted = recounted(kept);
+  struct varlena* const counted = recounted(kept, CurrentMemoryContext);
   if (kept.is_partitioned) {
     // Rows of others may have been read, some of which the snapshot does not see.
     if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
@@ -728,13 +753,12 @@ void count_and_write(const KeptTable& kept, const char* name, KeptWork& work, co
   }
 }
 
-/// The items of an array argument, in `context`. @return all, if it is NULL
-Selection read_selection(FunctionCallInfo fcinfo, int argument, bool texts, MemoryContext context) {
+/// The items of an array, in `context`. @return all, if it is nullptr
+Selection read_selection(ArrayType* array, bool texts, MemoryContext context) {
   Selection selection;
-  if (PG_ARGISNULL(argument)) return selection;
+  if (array == nullptr) return selection;
   selection.all = false;
   const MemoryContext caller = MemoryContextSwitchTo(context);
-  ArrayType* const array = PG_GETARG_ARRAYTYPE_P(argument);
   Datum* values;
   bool* nulls;
   int count;
@@ -845,15 +869,20 @@ bool needs_merge(const KeptTable& kept, int min_rows) {
   return needed;
 }
 
-Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  const KeptTable kept = kept_table_to_read(PG_GETARG_OID(0));
-  const Selection selection = read_selection(fcinfo, 1, texts, CurrentMemoryContext);
+void check_item_type(const KeptTable& kept, bool texts, const Selection& selection) {
   if (kept.has_texts != texts && (texts || !selection.all))
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("the items of the kept counts of table \"%s\" are %s", get_rel_name(kept.table),
                            kept.has_texts ? "text" : "integers"),
                     errhint("Use the function %s.", kept.has_texts ? "whose name ends in _of" : "without _of in its name")));
+}
+
+Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const KeptTable kept = kept_table_to_read(PG_GETARG_OID(0));
+  ArrayType* const items = PG_ARGISNULL(1) ? nullptr : PG_GETARG_ARRAYTYPE_P(1);
+  const Selection selection = read_selection(items, texts, CurrentMemoryContext);
+  check_item_type(kept, texts, selection);
   PG_RETURN_POINTER(fresh_counts(kept, selection, Answer::kFresh));
 }
 
@@ -901,6 +930,45 @@ struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why
   return counts;
 }
 
+KeptAnswer read_kept_answer(Oid oid, ArrayType* items, MemoryContext context) {
+  const KeptTable kept = kept_table_to_read(oid);
+  const Selection selection = read_selection(items, false, CurrentMemoryContext);
+  check_item_type(kept, false, selection);
+  KeptAnswer answer{};
+  answer.table = MemoryContextStrdup(context, get_rel_name(kept.table));
+  if (!selection.all || kept.has_texts) {
+    const MemoryContext caller = MemoryContextSwitchTo(context);
+    answer.value = fresh_counts(kept, selection, Answer::kFresh);
+    MemoryContextSwitchTo(caller);
+    return answer;
+  }
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(context)->emplace();
+  Problem problem;
+  const Stored stored = read_fresh(kept, selection, context, *work, false, false, problem);
+  over_companions(answer.table, [&] {
+    count_change(kept, selection, *work);
+    work->counts = KeptCounts::make(stored.supports, work->change, false, work->options);
+  });
+  SPI_finish();
+  owner.end();
+  answer.counts = work->counts.get();
+  answer.chunks = stored.chunks;
+  answer.chunk_count = stored.count;
+  for (size_t k = 0; k < stored.count; ++k) answer.pairs += pair_counts_header(stored.chunks[k].value).pairs;
+  return answer;
+}
+
+KeptPairsRun::KeptPairsRun(const KeptAnswer& answer, const PairQuery& query, const ExecutionOptions& options)
+    : table_(answer.table) {
+  run_.emplace(*answer.counts, std::span<const StoredChunk>{answer.chunks, answer.chunk_count}, query, options);
+}
+
+bool KeptPairsRun::next(PairBatch& batch) {
+  return naming_table(table_, [&] { return run_->next(batch); });
+}
+
 void insert_no_counts(const KeptTable& kept) {
   write_no_counts(kept, kSupportsPart, least_key(), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace());
 }
@@ -942,7 +1010,7 @@ BATMAP_FUNCTION(batmap_check_kept) {
   }
   AsOwner owner(kept.owner);
   SPI_connect();
-  struct varlena* counted = recounted(kept);
+  struct varlena* counted = recounted(kept, CurrentMemoryContext);
   for (struct varlena* const value : values) {
     if (counted == nullptr) {
       const PairCountsHeader header = pair_counts_header(counts_bytes(value));

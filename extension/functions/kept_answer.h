@@ -1,7 +1,11 @@
 // Counts of a kept table, from its companions: first counted, asked for, merged.
 #pragma once
 
+#include <optional>
+
 #include "extension/functions/kept_table.h"
+#include "pairs/counts/kept_counts.h"
+#include "pairs/counts/pair_counts_run.h"
 
 #include "extension/server/pg.h"
 
@@ -9,6 +13,32 @@ namespace batmap::pg {
 
 /// Counts the rows of a table whose companions are new and empty. No other session may change the table.
 void count_kept_rows(const KeptTable& kept);
+
+/// What answers a question over a kept table in the active snapshot. It lives as long as the context that it was read in.
+struct KeptAnswer {
+  const char* table;
+  struct varlena* value;  // the counts of some items, or counts of texts; nullptr: what follows
+  const KeptCounts* counts;
+  const StoredChunk* chunks;
+  size_t chunk_count;
+  uint64 pairs;  // in all chunks
+};
+
+/// @param items  an array of int8 whose pairs are wanted; nullptr: all are
+/// @raises as kept_table_to_read(); 42804 if the items are texts and some are wanted; 40001; XX001
+KeptAnswer read_kept_answer(Oid table, ArrayType* items, MemoryContext context);
+
+/// Answers a question over all chunks. Counts that do not match the rows are an error that names the table.
+class KeptPairsRun {
+ public:
+  KeptPairsRun(const KeptAnswer& answer, const PairQuery& query, const ExecutionOptions& options);
+  bool next(PairBatch& batch);
+  const RunRecord& record() const { return run_->record(); }
+
+ private:
+  const char* table_;
+  std::optional<PairCountsRun> run_;
+};
 
 /// The counts of all items of a kept table in a snapshot, in the current memory context. Rights are not checked.
 /// @param table      locked by the caller

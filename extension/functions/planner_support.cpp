@@ -85,7 +85,8 @@ bool names_columns(const FuncExpr* call, const SupportedCall& layout) {
     return input + at < list_length(call->args) ? exprType(static_cast<const Node*>(list_nth(call->args, input + at)))
                                                 : InvalidOid;
   };
-  return type(0) == REGCLASSOID || (type(0) == TEXTOID && type(1) == TEXTOID && type(2) == TEXTOID && type(3) == INT8OID);
+  return (type(0) == REGCLASSOID && type(1) == NAMEOID) ||
+         (type(0) == TEXTOID && type(1) == TEXTOID && type(2) == TEXTOID && type(3) == INT8OID);
 }
 
 /// The number of the first argument after the input.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "extension/functions/kept_answer.h"
 #include "extension/functions/planner_support.h"
 #include "extension/functions/support_stream.h"
 #include "extension/functions/table_input.h"
@@ -29,6 +30,7 @@ struct PairCall : PairRowsCall<PairQuery, PairRun> {
 
 /// The same for counts that exist already.
 using PairCountsCall = PairRowsCall<PairQuery, PairCountsRun>;
+using KeptCall = PairRowsCall<PairQuery, KeptPairsRun>;
 
 /// What the two functions differ in. Positions of arguments are those after the input. The input is one argument. The
 /// forms over pair counts have no argument from `method` on.
@@ -138,6 +140,23 @@ class PairCountsStream final : public SupportStream<PairCountsCall> {
   int64_t total_ = 0;
 };
 
+/// Rows from the chunks of a kept table and what has changed since.
+class KeptStream final : public SupportStream<KeptCall> {
+ public:
+  using SupportStream::SupportStream;
+
+  RowStream* run(const PairQuery& query, const KeptAnswer& answer) {
+    begin("pair counts", answer.pairs, [&] { call().run.emplace(answer, query, call().options); });
+    total_ = static_cast<int64_t>(answer.counts->total());
+    return this;
+  }
+
+ private:
+  void show() override { this->show_answers(nullptr, total_); }
+
+  int64_t total_ = 0;
+};
+
 // ---- steps
 
 /// The steps of a call over rows.
@@ -173,6 +192,35 @@ RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, co
     items = read_text_items(counts_texts(counts, meter), item_type, lists, arguments, context, meter);
   }
   return stream->run(query, counts_bytes(counts), items);
+}
+
+/// The same over a kept table. Pairs of all items are read chunk by chunk; those of some items, which are few, from counts that
+/// are made of them.
+template <typename Stream>
+RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation,
+                           const PairArguments& places, ColumnSet wanted) {
+  constexpr bool kAll = std::is_same_v<Stream, KeptStream>;
+  auto* const stream = new_stream<Stream>(operation, context);
+  PairQuery& query = stream->call().query;
+  ItemLists lists = item_lists(query, places);
+  read_arguments({fcinfo, 1}, places, InvalidOid, lists, query);
+  stream->want(wanted);
+  if (PG_ARGISNULL(0)) return nullptr;
+  ArrayType* const items = PG_ARGISNULL(1 + places.items) ? nullptr : PG_GETARG_ARRAYTYPE_P(1 + places.items);
+  const KeptAnswer answer = read_kept_answer(PG_GETARG_OID(0), items, context);
+  if constexpr (kAll) {
+    if (answer.value == nullptr) return stream->run(query, answer);
+    check_counts_items(answer.value, false, other_form(operation, InvalidOid));
+    return nullptr;
+  } else {
+    return stream->run(query, counts_bytes(answer.value), nullptr);
+  }
+}
+
+RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation,
+                           const PairArguments& places, ColumnSet wanted) {
+  if (PG_ARGISNULL(1 + places.items)) return find_kept_pairs<KeptStream>(fcinfo, context, operation, places, wanted);
+  return find_kept_pairs<PairCountsStream>(fcinfo, context, operation, places, wanted);
 }
 
 // ---- for the planner
@@ -238,6 +286,12 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts) {
 
 BATMAP_TABLE_FUNCTION(batmap_pairs_of_counts) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 1, kPairs, wanted, item_type_argument(fcinfo));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_kept) { return find_kept_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted); }
+
+BATMAP_TABLE_FUNCTION(batmap_partners_kept) {
+  return find_kept_pairs(fcinfo, context, "batmap_partners", kPartners, wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_partners_query) {

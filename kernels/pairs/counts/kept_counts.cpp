@@ -92,6 +92,8 @@ class KeptCountsOf final : public KeptCounts {
     }
     after_ = mapped(change.pairs_after);
     before_ = mapped(change.pairs_before);
+    find_rows(after_);
+    find_rows(before_);
   }
 
   void write_all(std::span<const StoredChunk> chunks, GrowingBuffer<std::byte>& out, bool mirrored) override {
@@ -107,8 +109,8 @@ class KeptCountsOf final : public KeptCounts {
     }
     PairCountsWriter writer(options_);
     ChunkRows base(*this, chunks);
-    Rows after(after_);
-    Rows before(before_);
+    ChangedRows after(after_);
+    ChangedRows before(before_);
     for (uint32_t index = 0; index < keys_.size(); ++index) {
       if (supports_[index] > 0) add_item(writer, index, static_cast<uint64_t>(supports_[index]));
       RowOf stored = base.at(index);
@@ -197,6 +199,63 @@ class KeptCountsOf final : public KeptCounts {
     return found;
   }
 
+  std::span<const int64_t> numbers() const override {
+    if constexpr (kTexts)
+      return {};
+    else
+      return {keys_.begin(), keys_.size()};
+  }
+  std::span<const int64_t> supports() const override { return {supports_.begin(), supports_.size()}; }
+  uint64_t total() const override { return static_cast<uint64_t>(total_); }
+
+  void read_chunk(std::span<const StoredChunk> chunks, size_t chunk, uint64_t least,
+                  GrowingBuffer<PairCount>& out) const override {
+    const bool is_stored = chunk < chunks.size();
+    IndexRange range{0, static_cast<uint32_t>(keys_.size())};
+    if (is_stored) range = range_of(chunks[chunk].low, chunk + 1 < chunks.size() ? &chunks[chunk + 1].low : nullptr);
+    if (chunk == 0) range.begin = 0;  // of items before the first chunk only the change has pairs
+    const std::byte* const value = is_stored ? chunks[chunk].value : nullptr;
+    Buffer<uint32_t> indexes(*options_.memory, value == nullptr ? 0 : pair_counts_header(value).items);
+    GrowingBuffer<RowAt> rows(*options_.memory);
+    if (value != nullptr) find_rows(value, range, indexes, rows);
+    const RowAt* stored_row = rows.begin();
+    ChangedRows after(after_, range.begin);
+    ChangedRows before(before_, range.begin);
+    const auto put = [&](uint32_t index, uint32_t partner, int64_t count) {
+      check({index, partner, count});
+      if (static_cast<uint64_t>(count) >= least) out.push_back({index, partner, static_cast<uint64_t>(count)});
+    };
+    for (uint32_t index = range.begin; index < range.end; ++index) {
+      if ((index & 0xff) == 0) options_.cancel.throw_if_requested();
+      const bool is_stored_row = stored_row != rows.end() && stored_row->index == index;
+      // No count exceeds a support.
+      if (static_cast<uint64_t>(supports_[index]) >= least) {
+        PairCountsRow row = is_stored_row ? stored_row->row : PairCountsRow(0, {});
+        RowOf plus = after.at(index);
+        RowOf minus = before.at(index);
+        if (std::min(plus.partner(), minus.partner()) == kNone) {
+          while (row.next())
+            if (row.count() >= least) put(index, indexes[row.index()], static_cast<int64_t>(row.count()));
+        } else {
+          const auto next = [&] { return row.next() ? indexes[row.index()] : kNone; };
+          for (uint32_t stored = next();;) {
+            const uint32_t changed = std::min(plus.partner(), minus.partner());
+            for (; stored < changed; stored = next())
+              if (row.count() >= least) put(index, stored, static_cast<int64_t>(row.count()));
+            if (changed == kNone) break;
+            int64_t count = plus.take(changed) - minus.take(changed);
+            if (stored == changed) {
+              count = sum_of(static_cast<int64_t>(row.count()), count);
+              stored = next();
+            }
+            put(index, changed, count);
+          }
+        }
+      }
+      stored_row += is_stored_row;
+    }
+  }
+
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
@@ -204,13 +263,19 @@ class KeptCountsOf final : public KeptCounts {
   struct Mapped {
     const std::byte* value = nullptr;
     Buffer<uint32_t> indexes;
+    Buffer<std::span<const std::byte>> rows;  // of the change: that of each item
+  };
+
+  struct RowAt {
+    uint32_t index;
+    PairCountsRow row;
   };
 
   /// A row whose partners have indexes among all items.
   class RowOf {
    public:
     RowOf() = default;
-    RowOf(const PairCountsItems& items, const Buffer<uint32_t>& indexes) : row_(items.row()), indexes_(&indexes) { step(); }
+    RowOf(const PairCountsRow& row, const Buffer<uint32_t>& indexes) : row_(row), indexes_(&indexes) { step(); }
 
     uint32_t partner() const { return partner_; }
     /// The count, if the row is at this partner, and goes on to the next one; otherwise 0.
@@ -239,7 +304,7 @@ class KeptCountsOf final : public KeptCounts {
     uint32_t index() const { return index_; }
     RowOf at(uint32_t index) {
       if (index_ != index) return {};
-      const RowOf row(*items_, mapped_->indexes);
+      const RowOf row(items_->row(), mapped_->indexes);
       step();
       return row;
     }
@@ -249,6 +314,25 @@ class KeptCountsOf final : public KeptCounts {
     const Mapped* mapped_;
     std::optional<PairCountsItems> items_;
     uint32_t index_ = kNone;
+  };
+
+  /// The rows of the change, asked for by rising index, from any one on.
+  class ChangedRows {
+   public:
+    explicit ChangedRows(const Mapped& mapped, uint32_t first = 0)
+        : mapped_(mapped),
+          at_(static_cast<size_t>(std::lower_bound(mapped.indexes.begin(), mapped.indexes.end(), first) -
+                                  mapped.indexes.begin())) {}
+
+    RowOf at(uint32_t index) {
+      while (at_ < mapped_.indexes.size() && mapped_.indexes[at_] < index) ++at_;
+      if (at_ == mapped_.indexes.size() || mapped_.indexes[at_] != index) return {};
+      return {PairCountsRow(static_cast<uint32_t>(at_), mapped_.rows[at_]), mapped_.indexes};
+    }
+
+   private:
+    const Mapped& mapped_;
+    size_t at_;
   };
 
   /// The rows of the items of each chunk's range, asked for by rising index.
@@ -319,19 +403,42 @@ class KeptCountsOf final : public KeptCounts {
             high == nullptr ? static_cast<uint32_t>(keys_.size()) : std::max(begin, lower_bound(item_key<kTexts>(*high)))};
   }
 
-  Mapped mapped(const std::byte* value) {
+  Mapped mapped(const std::byte* value) const {
     if (value == nullptr) return {};
-    Mapped mapped{value, Buffer<uint32_t>(*options_.memory, pair_counts_header(value).items)};
+    Mapped mapped{value, Buffer<uint32_t>(*options_.memory, pair_counts_header(value).items), {}};
     uint32_t index = 0;
     for (PairCountsItems items(value); items.next();) {
       if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
       const Key key = item_key<kTexts>(items);
       while (index < keys_.size() && keys_[index] < key) ++index;
-      if (index == keys_.size() || keys_[index] != key)
-        throw Error(ErrorCode::kInvalidParameter, "item " + shown(key) + " of a pair has no support", kHint);
+      if (index == keys_.size() || keys_[index] != key) raise_no_support(key);
       mapped.indexes[items.index()] = index;
     }
     return mapped;
+  }
+
+  void find_rows(Mapped& mapped) const {
+    if (mapped.value == nullptr) return;
+    mapped.rows = Buffer<std::span<const std::byte>>(*options_.memory, mapped.indexes.size());
+    for (PairCountsItems items(mapped.value); items.next();) mapped.rows[items.index()] = items.row_bytes();
+  }
+
+  /// Finds the rows of a range of items in a chunk, and the indexes of the items from there on, which are partners.
+  void find_rows(const std::byte* value, const IndexRange& range, Buffer<uint32_t>& indexes,
+                 GrowingBuffer<RowAt>& rows) const {
+    uint32_t index = range.begin;
+    for (PairCountsItems items(value); items.next();) {
+      const Key key = item_key<kTexts>(items);
+      if (range.begin == keys_.size() || key < keys_[range.begin]) continue;
+      while (index < keys_.size() && keys_[index] < key) ++index;
+      if (index == keys_.size() || keys_[index] != key) raise_no_support(key);
+      indexes[items.index()] = index;
+      if (index < range.end && !items.row_bytes().empty()) rows.push_back({index, items.row()});
+    }
+  }
+
+  [[noreturn]] static void raise_no_support(Key key) {
+    throw Error(ErrorCode::kInvalidParameter, "item " + shown(key) + " of a pair has no support", kHint);
   }
 
   /// Calls body(a, b, count) for each pair, ascending.

@@ -20,6 +20,7 @@
 
 #include "core/memory.h"
 #include "core/options.h"
+#include "pairs/counters/pair_counter.h"
 #include "relation/chunk.h"
 
 namespace batmap {
@@ -85,6 +86,20 @@ class KeptCounts {
   /// Makes the chunk after the change: none if it has no pairs, several if it is too large.
   virtual void merge(const StoredChunk& chunk, const CountsKey* high, GrowingBuffer<std::byte>& out,
                      std::vector<MadeChunk>& made) = 0;
+
+  // The pairs of all items can be read without writing them, chunk by chunk, several at a time in threads of their own. Where
+  // items are integers.
+
+  /// All items, ascending, and the support of each, which may be 0 now.
+  virtual std::span<const int64_t> numbers() const = 0;
+  virtual std::span<const int64_t> supports() const = 0;
+  virtual uint64_t total() const = 0;
+
+  /// Appends the pairs whose smaller item belongs to a chunk, by the indexes of their items, ascending: those with at least `least`
+  /// transactions. Counts that are appended are checked, and those that have changed, unless their item has fewer.
+  /// @param chunks  all of them, ascending @param chunk  one of them; 0 also if there are none
+  virtual void read_chunk(std::span<const StoredChunk> chunks, size_t chunk, uint64_t least,
+                          GrowingBuffer<PairCount>& out) const = 0;
 
   /// Where to cut the items so that each part has about `pairs` pairs of the change. Ascending; not the first part.
   virtual std::vector<CountsKey> cuts(uint64_t pairs) = 0;

@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/options.h"
+#include "pairs/counts/kept_counts.h"
 #include "pairs/pair_answers.h"
 #include "pairs/pair_run.h"
 
@@ -22,6 +24,10 @@ class PairCountsRun {
   /// @param options  copied; its meter must outlive the run
   /// @throws Error, std::bad_alloc
   PairCountsRun(const std::byte* counts, const PairQuery& query, const ExecutionOptions& options);
+  /// The same over chunks and what has changed since. Items are integers.
+  /// @param counts, chunks  must outlive the run
+  PairCountsRun(const KeptCounts& counts, std::span<const StoredChunk> chunks, const PairQuery& query,
+                const ExecutionOptions& options);
   PairCountsRun(const PairCountsRun&) = delete;
   PairCountsRun& operator=(const PairCountsRun&) = delete;
 
@@ -31,6 +37,9 @@ class PairCountsRun {
   const RunRecord& record() const { return record_; }
 
  private:
+  template <typename Make>
+  void start(uint64_t total, bool is_joined, const PairQuery& query, Make make);
+
   ExecutionOptions options_;
   RunRecord record_;
   std::optional<PairAnswers> answers_;  // nothing: no pair can be an answer
