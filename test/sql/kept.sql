@@ -210,6 +210,16 @@ SELECT batmap_unkeep('shop.lines');
 SELECT count(*) AS companions FROM pg_class WHERE relname ~ 'kept_(rows|counts|log)|changes' AND relnamespace = 'public'::regnamespace;
 SELECT batmap_keep('shop.lines', 'receipt', 'product');
 SELECT batmap_check_kept('shop.lines');
+-- pairs that do not match the supports, in rows that have changed since and in others
+SELECT kept_counts AS shop_counts FROM batmap_kept WHERE kept_table = 'shop.lines'::regclass \gset
+UPDATE :shop_counts SET counts = counts + counts + counts + counts WHERE part = 1;
+SELECT count(*) FROM batmap_pairs('shop.lines'::regclass, 1);
+SELECT count(*) FROM batmap_partners('shop.lines'::regclass, 1);
+SELECT count(*) FROM batmap_pairs('shop.lines'::regclass, 1000);
+BEGIN;
+DELETE FROM shop.lines WHERE receipt = (SELECT receipt FROM shop.lines GROUP BY 1 ORDER BY count(DISTINCT product) DESC, 1 LIMIT 1);
+SELECT count(*) FROM batmap_pairs('shop.lines'::regclass, 1);
+ROLLBACK;
 DROP TABLE shop.lines;
 SELECT count(*) FROM batmap_kept;
 SELECT count(*) AS companions FROM pg_class WHERE relname ~ 'kept_(rows|counts|log)' AND relnamespace = 'shop'::regnamespace;

@@ -213,41 +213,46 @@ class KeptCountsOf final : public KeptCounts {
     const bool is_stored = chunk < chunks.size();
     IndexRange range{0, static_cast<uint32_t>(keys_.size())};
     if (is_stored) range = range_of(chunks[chunk].low, chunk + 1 < chunks.size() ? &chunks[chunk + 1].low : nullptr);
-    const Mapped base = mapped(is_stored ? chunks[chunk].value : nullptr);
-    Rows rows(base);
-    while (rows.index() < range.begin) rows.step();
     if (chunk == 0) range.begin = 0;  // of items before the first chunk only the change has pairs
+    const std::byte* const value = is_stored ? chunks[chunk].value : nullptr;
+    Buffer<uint32_t> indexes(*options_.memory, value == nullptr ? 0 : pair_counts_header(value).items);
+    GrowingBuffer<RowAt> rows(*options_.memory);
+    if (value != nullptr) find_rows(value, range, indexes, rows);
+    const RowAt* stored_row = rows.begin();
     ChangedRows after(after_, range.begin);
     ChangedRows before(before_, range.begin);
-    uint32_t calls = 0;
+    const auto put = [&](uint32_t index, uint32_t partner, int64_t count) {
+      check({index, partner, count});
+      if (static_cast<uint64_t>(count) >= least) out.push_back({index, partner, static_cast<uint64_t>(count)});
+    };
     for (uint32_t index = range.begin; index < range.end; ++index) {
-      if ((++calls & 0xff) == 0) options_.cancel.throw_if_requested();
+      if ((index & 0xff) == 0) options_.cancel.throw_if_requested();
+      const bool is_stored_row = stored_row != rows.end() && stored_row->index == index;
       // No count exceeds a support.
-      const bool is_wanted = static_cast<uint64_t>(supports_[index]) >= least;
-      RowOf plus = after.at(index);
-      RowOf minus = before.at(index);
-      if (plus.partner() == kNone && minus.partner() == kNone) {
-        if (rows.index() != index) continue;
-        if (is_wanted)
-          for (PairCountsRow row = rows.row(); row.next();) {
-            if (row.count() < least) continue;
-            const PairChange pair{index, base.indexes[row.index()], static_cast<int64_t>(row.count())};
-            check(pair);
-            out.push_back({pair.a, pair.b, row.count()});
+      if (static_cast<uint64_t>(supports_[index]) >= least) {
+        PairCountsRow row = is_stored_row ? stored_row->row : PairCountsRow(0, {});
+        RowOf plus = after.at(index);
+        RowOf minus = before.at(index);
+        if (std::min(plus.partner(), minus.partner()) == kNone) {
+          while (row.next())
+            if (row.count() >= least) put(index, indexes[row.index()], static_cast<int64_t>(row.count()));
+        } else {
+          const auto next = [&] { return row.next() ? indexes[row.index()] : kNone; };
+          for (uint32_t stored = next();;) {
+            const uint32_t changed = std::min(plus.partner(), minus.partner());
+            for (; stored < changed; stored = next())
+              if (row.count() >= least) put(index, stored, static_cast<int64_t>(row.count()));
+            if (changed == kNone) break;
+            int64_t count = plus.take(changed) - minus.take(changed);
+            if (stored == changed) {
+              count = sum_of(static_cast<int64_t>(row.count()), count);
+              stored = next();
+            }
+            put(index, changed, count);
           }
-        rows.step();
-        continue;
+        }
       }
-      RowOf stored = rows.at(index);
-      for (;;) {
-        const uint32_t partner = std::min({stored.partner(), plus.partner(), minus.partner()});
-        if (partner == kNone) break;
-        const int64_t change = plus.take(partner) - minus.take(partner);
-        const PairChange pair{index, partner, sum_of(stored.take(partner), change)};
-        check(pair);
-        const auto count = static_cast<uint64_t>(pair.count);
-        if (count >= least) out.push_back({index, partner, count});
-      }
+      stored_row += is_stored_row;
     }
   }
 
@@ -259,6 +264,11 @@ class KeptCountsOf final : public KeptCounts {
     const std::byte* value = nullptr;
     Buffer<uint32_t> indexes;
     Buffer<std::span<const std::byte>> rows;  // of the change: that of each item
+  };
+
+  struct RowAt {
+    uint32_t index;
+    PairCountsRow row;
   };
 
   /// A row whose partners have indexes among all items.
@@ -298,7 +308,6 @@ class KeptCountsOf final : public KeptCounts {
       step();
       return row;
     }
-    PairCountsRow row() const { return items_->row(); }
     void step() { index_ = items_ && items_->next() ? mapped_->indexes[items_->index()] : kNone; }
 
    private:
@@ -402,8 +411,7 @@ class KeptCountsOf final : public KeptCounts {
       if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
       const Key key = item_key<kTexts>(items);
       while (index < keys_.size() && keys_[index] < key) ++index;
-      if (index == keys_.size() || keys_[index] != key)
-        throw Error(ErrorCode::kInvalidParameter, "item " + shown(key) + " of a pair has no support", kHint);
+      if (index == keys_.size() || keys_[index] != key) raise_no_support(key);
       mapped.indexes[items.index()] = index;
     }
     return mapped;
@@ -413,6 +421,24 @@ class KeptCountsOf final : public KeptCounts {
     if (mapped.value == nullptr) return;
     mapped.rows = Buffer<std::span<const std::byte>>(*options_.memory, mapped.indexes.size());
     for (PairCountsItems items(mapped.value); items.next();) mapped.rows[items.index()] = items.row_bytes();
+  }
+
+  /// Finds the rows of a range of items in a chunk, and the indexes of the items from there on, which are partners.
+  void find_rows(const std::byte* value, const IndexRange& range, Buffer<uint32_t>& indexes,
+                 GrowingBuffer<RowAt>& rows) const {
+    uint32_t index = range.begin;
+    for (PairCountsItems items(value); items.next();) {
+      const Key key = item_key<kTexts>(items);
+      if (range.begin == keys_.size() || key < keys_[range.begin]) continue;
+      while (index < keys_.size() && keys_[index] < key) ++index;
+      if (index == keys_.size() || keys_[index] != key) raise_no_support(key);
+      indexes[items.index()] = index;
+      if (index < range.end && !items.row_bytes().empty()) rows.push_back({index, items.row()});
+    }
+  }
+
+  [[noreturn]] static void raise_no_support(Key key) {
+    throw Error(ErrorCode::kInvalidParameter, "item " + shown(key) + " of a pair has no support", kHint);
   }
 
   /// Calls body(a, b, count) for each pair, ascending.

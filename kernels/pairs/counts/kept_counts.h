@@ -96,7 +96,7 @@ class KeptCounts {
   virtual uint64_t total() const = 0;
 
   /// Appends the pairs whose smaller item belongs to a chunk, by the indexes of their items, ascending: those with at least `least`
-  /// transactions. Of rows that have changed all counts are checked, of others those that are appended.
+  /// transactions. Counts that are appended are checked, and those that have changed, unless their item has fewer.
   /// @param chunks  all of them, ascending @param chunk  one of them; 0 also if there are none
   virtual void read_chunk(std::span<const StoredChunk> chunks, size_t chunk, uint64_t least,
                           GrowingBuffer<PairCount>& out) const = 0;
