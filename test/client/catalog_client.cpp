@@ -108,6 +108,7 @@ const Served kServed[] = {
     {"_batmap_pairs_support", nullptr},
     {"_batmap_pairs_counts_support", nullptr},
     {"_batmap_itemsets_counts_support", nullptr},
+    {"_batmap_episodes_counts_support", nullptr},
     {"_batmap_rules_counts_support", nullptr},
     {"_batmap_partners_support", nullptr},
     {"_batmap_itemsets_support", nullptr},
@@ -170,7 +171,7 @@ void create_tables(Session& session) {
       "c");
   session.must(
       "CREATE TABLE episode_counts AS SELECT batmap_episode_counts_from('SELECT time_us, neuron FROM spikes', ARRAY[0, "
-      "10000], 20) AS c");
+      "10000], 20, max_length => 2) AS c");
   session.must("CREATE TABLE kept_wide AS SELECT * FROM wide WHERE tid < 2000 AND item < 600");
   session.must("CREATE INDEX ON kept_wide (tid)");
   session.must("CREATE TABLE kept_texts AS SELECT tid, item::text FROM kept_wide");
