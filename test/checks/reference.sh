@@ -73,7 +73,7 @@ if (@ARGV && $ARGV[0] eq '--fix') {
     close $file;
 }
 # What the library itself calls, on the servers that have parts of a table.
-for my $file (glob 'extension/functions/*.cpp') {
+for my $file (glob 'extension/functions/parts/*.cpp') {
     open my $source, '<', $file or die "$file: $!\n";
     my $text = join '', <$source>;
     $part{$1} = 1 while $text =~ /"(_batmap\w+)"/g;

@@ -158,7 +158,7 @@ class Range {
     while (late_ms_ < kPatienceMs) {
       prepare(target);
       const double at = std::max(1.0, std::floor(moment(target)));
-      session_.must(text("SET statement_timeout = %d", static_cast<int>(at)));
+      session_.set(text("statement_timeout = %d", static_cast<int>(at)));
       const auto start = Clock::now();
       const Result r = session_.exec(target.sql);
       const double ms = ms_since(start);

@@ -571,7 +571,7 @@ class Gate {
         list += (list.empty() ? "" : ", ") + (i >= required ? argument.name + " => " : std::string());
         list += is_wanted ? "'none of them'" : argument.type == "text" ? kQueries[0] : "1::" + argument.type;
       }
-      session_.must("SET statement_timeout = 200");
+      session_.set("statement_timeout = 200");
       const Result r = session_.exec("SELECT count(*) FROM " + function.name + "(" + list + ")");
       session_.reset("statement_timeout");
       if (r.message().find("none of them") == std::string::npos) continue;
@@ -665,7 +665,7 @@ class Gate {
                     : std::round(kShortestTimeoutMs * std::pow(kLongestTimeoutMs / kShortestTimeoutMs, fraction(rng_)));
     for (int attempt = 0; attempt < kTries; ++attempt) {
       prepare(statement);
-      session_.must(text("SET statement_timeout = %d", static_cast<int>(timeout)));
+      session_.set(text("statement_timeout = %d", static_cast<int>(timeout)));
       send(statement);
       // From here on, because the server reads a message, a long parameter too, without looking for interrupts.
       const auto start = Clock::now();

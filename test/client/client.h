@@ -221,14 +221,18 @@ class Session {
 
   // Resets one setting of the session, or all. A short statement timeout that is still set may stop this
   // statement, so it is tried again.
-  void reset(const std::string& setting = "ALL") {
+  void reset(const std::string& setting = "ALL") { persist("RESET " + setting); }
+  void set(const std::string& assignment) { persist("SET " + assignment); }
+
+  /// Runs a statement that a timeout, or a cancel that comes late, may end: again, until it has run.
+  void persist(const std::string& sql) {
     constexpr int kTries = 20;
     for (int tries = 1; tries < kTries; ++tries) {
-      const Result r = exec("RESET " + setting);
+      const Result r = exec(sql);
       if (r.good()) return;
       if (r.sqlstate() != "57014") break;
     }
-    must("RESET " + setting);
+    must(sql);
   }
 
   std::string value(const std::string& sql) { return must(sql).value(0, 0); }
