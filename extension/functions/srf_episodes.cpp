@@ -475,6 +475,10 @@ BATMAP_TABLE_FUNCTION(batmap_distributed_episodes) {
                                   .same_time = 11,
                                   .columns = 12,
                                   .servers = 15};
+  // The arguments are checked before any server counts.
+  constexpr EpisodeCountsHeader kAnyRule{};
+  new_stream<FrequentEpisodes>("batmap_distributed_episodes", context)
+      ->read_arguments({fcinfo, 1, kTimeout}, InvalidOid, &kAnyRule);
   const Datum counts = distributed_episode_counts(fcinfo, "batmap_distributed_episodes", kPlaces);
   return find_stored(fcinfo, context, "batmap_distributed_episodes",
                      counts != 0 ? reinterpret_cast<struct varlena*>(DatumGetPointer(counts)) : nullptr, wanted);

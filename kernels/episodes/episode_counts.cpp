@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/polled.h"
 #include "core/varint.h"
+#include "episodes/event_stream.h"
 
 namespace batmap {
 
@@ -102,10 +103,9 @@ class EventWriter {
 
 void write_value(const EpisodeShape& shape, const EpisodeTotals& totals, const EventWriter& events, NodeWriter& nodes,
                  GrowingBuffer<std::byte>& out) {
-  if (shape.gaps.size() > kMaxEpisodeGaps)
-    throw Error(ErrorCode::kTooLarge, "more than " + std::to_string(kMaxEpisodeGaps) + " gaps in episode counts");
-  if (std::max({totals.rows, totals.streams, totals.duration}) > kMaxTotal)
-    throw Error(ErrorCode::kTooLarge, "episode counts of more than " + std::to_string(kMaxTotal) + " rows or ticks");
+  check_number_of_gaps(shape.gaps.size());
+  if (std::max(totals.rows, totals.streams) > kMaxTotal)
+    throw Error(ErrorCode::kTooLarge, "episode counts of more than " + std::to_string(kMaxTotal) + " rows");
   const GrowingBuffer<std::byte>& of_nodes = nodes.finish();
   EpisodeCountsHeader header{};
   header.version = kVersion;
@@ -192,14 +192,15 @@ EpisodeTotals totals_of(const std::byte* value) {
 void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
   const EpisodeTotals a = totals_of(x);
   const EpisodeTotals b = totals_of(y);
-  add_episodes(x, y, {a.rows + b.rows, a.streams + b.streams, a.duration + b.duration}, out, options);
+  add_episodes(x, y, {a.rows + b.rows, a.streams + b.streams, sum_of_durations(a.duration, b.duration)}, out, options);
 }
 
 /// The numbers of a header that do not depend on bytes behind it.
 bool are_sound(const EpisodeCountsHeader& header) {
   return header.counting <= 1 && header.same_time <= 1 && header.unit <= kMaxUnit && header.zero == 0 && header.gaps > 0 &&
-         header.gaps <= kMaxEpisodeGaps && std::max({header.rows, header.streams, header.duration}) <= kMaxTotal &&
-         header.streams <= header.rows && uint64_t{header.events} * (uint64_t{header.gaps} + header.same_time) < UINT32_MAX;
+         header.gaps <= kMaxEpisodeGaps && std::max(header.rows, header.streams) <= kMaxTotal &&
+         header.duration <= kMaxDuration && header.streams <= header.rows &&
+         uint64_t{header.events} * (uint64_t{header.gaps} + header.same_time) < UINT32_MAX;
 }
 
 /// Whether gaps and events fit in.
@@ -210,6 +211,11 @@ bool have_room(const EpisodeCountsHeader& header) {
 }
 
 }  // namespace
+
+void check_number_of_gaps(size_t gaps) {
+  if (gaps > kMaxEpisodeGaps)
+    throw Error(ErrorCode::kTooLarge, "more than " + std::to_string(kMaxEpisodeGaps) + " gaps in episode counts");
+}
 
 EpisodeShape episode_counts_shape(const std::byte* value) {
   const EpisodeCountsHeader header = episode_counts_header(value);
@@ -258,15 +264,20 @@ bool EpisodeCountsNodes::next() {
 }
 
 void EpisodePaths::add(std::span<const uint32_t> codes, uint64_t support) {
+  if (codes.size() > kMaxEpisodeLength)
+    throw Error(ErrorCode::kTooLarge, "an episode of more than " + std::to_string(kMaxEpisodeLength) + " events",
+                "Give max_length.");
   std::copy(codes.begin(), codes.end(), codes_.room(codes.size()));
   paths_.push_back({codes_.size(), support, codes.size()});
   codes_.add(codes.size());
 }
 
 void EpisodePaths::sort() {
-  std::sort(paths_.begin(), paths_.end(), polled(cancel_, [this](const Path& x, const Path& y) {
-              return std::ranges::lexicographical_compare(std::as_const(*this).codes(x), std::as_const(*this).codes(y));
-            }));
+  Poll poll(cancel_);
+  std::sort(paths_.begin(), paths_.end(), [&](const Path& x, const Path& y) {
+    poll.after(8 + std::min(x.length, y.length));
+    return std::ranges::lexicographical_compare(std::as_const(*this).codes(x), std::as_const(*this).codes(y));
+  });
 }
 
 void write_episodes(const EpisodePaths& paths, std::span<const int64_t> events, const EpisodeShape& shape,

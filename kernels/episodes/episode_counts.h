@@ -48,6 +48,9 @@ inline constexpr size_t kEpisodeCountsHeaderBytes = 72;
 inline constexpr size_t kMaxEpisodeLength = 65535;
 inline constexpr size_t kMaxEpisodeGaps = 65535;
 
+/// @throws Error{kTooLarge} if counts cannot be of so many gaps
+void check_number_of_gaps(size_t gaps);
+
 struct EpisodeCountsHeader {
   uint8_t version;
   uint8_t counting;

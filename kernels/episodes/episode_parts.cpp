@@ -13,6 +13,8 @@ namespace batmap {
 
 namespace {
 
+constexpr size_t kAtOnce = 65536;  // candidates that are counted in one pass over the events
+
 EpisodeTotals totals_of(const EventStreams& streams) {
   return {streams.totals().rows, streams.totals().streams, streams.totals().duration};
 }
@@ -26,14 +28,18 @@ struct LengthBatch {
   GrowingBuffer<uint64_t> node;     // [size] the number of the candidate
 };
 
-bool has_any(std::span<const uint32_t> codes, const std::vector<uint8_t>& is_listed, uint32_t kinds) {
+bool has_any(std::span<const uint32_t> codes, const Buffer<uint8_t>& is_listed, uint32_t kinds) {
   return std::ranges::any_of(codes, [&](uint32_t code) { return is_listed[code / kinds] != 0; });
 }
 
-/// Which of the events are in a list. @param events  ascending
-std::vector<uint8_t> listed(const std::vector<int64_t>& list, std::span<const int64_t> events) {
-  std::vector<uint8_t> is_listed(events.size());
-  for (const int64_t event : list) {
+/// Which of the events are in a list. @param events  ascending @return empty if there is no list
+Buffer<uint8_t> listed(const std::optional<std::vector<int64_t>>& list, std::span<const int64_t> events,
+                       const ExecutionOptions& options) {
+  Buffer<uint8_t> is_listed(*options.memory, list ? events.size() : 0, Fill::kZero);
+  if (!list) return is_listed;
+  Poll poll(options.cancel);
+  for (const int64_t event : *list) {
+    poll.after(64);
     const auto found = std::lower_bound(events.begin(), events.end(), event);
     if (found != events.end() && *found == event) is_listed[static_cast<size_t>(found - events.begin())] = 1;
   }
@@ -53,8 +59,13 @@ void write_episode_counts(EpisodeRun& run, const EpisodeShape& shape, GrowingBuf
   for (uint32_t symbol = 0; symbol < events.size(); ++symbol) events[symbol] = streams.value(symbol);
   EpisodePaths paths(options);
   // The steps of a run are codes of its symbols; the first has no gap before it.
-  while (const std::optional<EpisodeRun::Row> row = run.next()) paths.add(row->steps, row->support);
+  Poll poll(options.cancel);
+  while (const std::optional<EpisodeRun::Row> row = run.next()) {
+    poll.after(8 + row->steps.size());
+    paths.add(row->steps, row->support);
+  }
   for (const EpisodePaths::Path& path : paths.paths()) {
+    poll.after(8);
     uint32_t& first = paths.codes(path)[0];
     first -= first % shape.gap_kinds();
   }
@@ -102,14 +113,18 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
   }
   Buffer<uint64_t> supports(*options.memory, node, Fill::kZero);
   for (const auto& [length, found] : batches) {
-    const EpisodeBatch batch{found.symbols.begin(), found.gaps.begin(), length, found.node.size()};
-    if (batch.size == 0) continue;
-    Buffer<uint64_t> counts(*options.memory, batch.size, Fill::kZero);
-    for (const EventStream& axis : streams.axes()) {
-      const EventStreamView view = axis.view();
-      count_episodes(choose_episode_method(describe_job(view, batch, options.threads)), view, batch, counts.span(), options);
+    for (size_t from = 0; from < found.node.size(); from += kAtOnce) {
+      const EpisodeBatch batch{found.symbols.begin() + from * length, found.gaps.begin() + from * (length - 1), length,
+                               std::min(found.node.size() - from, kAtOnce)};
+      Buffer<uint64_t> counts(*options.memory, batch.size, Fill::kZero);
+      for (const EventStream& axis : streams.axes()) {
+        options.cancel.throw_if_requested();
+        const EventStreamView view = axis.view();
+        count_episodes(choose_episode_method(describe_job(view, batch, options.threads)), view, batch, counts.span(),
+                       options);
+      }
+      for (size_t k = 0; k < batch.size; ++k) supports[found.node[from + k]] = counts[k];
     }
-    for (size_t k = 0; k < batch.size; ++k) supports[found.node[k]] = counts[k];
   }
 
   EpisodePaths occurring(options);  // sorted already
@@ -134,8 +149,8 @@ StoredEpisodes::StoredEpisodes(const std::byte* value, const EpisodeQuery& query
   query.check();
   const EpisodeCountsHeader header = episode_counts_header(value);
   const uint64_t min_count = query.min_count_within(header.duration);
-  const std::vector<uint8_t> included = listed(query.include.value_or(std::vector<int64_t>()), events_.span());
-  const std::vector<uint8_t> excluded = listed(query.exclude.value_or(std::vector<int64_t>()), events_.span());
+  const Buffer<uint8_t> included = listed(query.include, events_.span(), options);
+  const Buffer<uint8_t> excluded = listed(query.exclude, events_.span(), options);
   Poll poll(options.cancel);
   for (EpisodeCountsNodes nodes(value); nodes.next();) {
     poll.after(8 + uint64_t{nodes.length()});
@@ -148,10 +163,10 @@ StoredEpisodes::StoredEpisodes(const std::byte* value, const EpisodeQuery& query
   }
   // The order of a tree is that of the events and gaps, among those of one length.
   const std::span<EpisodePaths::Path> paths = answers_.paths();
-  std::stable_sort(paths.begin(), paths.end(), polled(options.cancel, [&](const auto& x, const auto& y) {
-                     if (query.top_k && x.support != y.support) return x.support > y.support;
-                     return x.length < y.length;
-                   }));
+  std::sort(paths.begin(), paths.end(), polled(options.cancel, [&](const auto& x, const auto& y) {
+              if (query.top_k && x.support != y.support) return x.support > y.support;
+              return x.length != y.length ? x.length < y.length : x.begin < y.begin;
+            }));
   if (query.top_k) answers_.shrink(std::min<uint64_t>(paths.size(), static_cast<uint64_t>(*query.top_k)));
   record_.answers = AnswerKind::kEpisodes;
   record_.method = "stored";

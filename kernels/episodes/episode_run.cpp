@@ -165,6 +165,9 @@ void EpisodeQuery::check() const {
 }
 
 uint64_t EpisodeQuery::min_count_within(uint64_t duration) const {
+  if (min_rate && duration == kMaxDuration)
+    throw Error(ErrorCode::kTooLarge, "all streams together last " + std::to_string(kMaxDuration) + " ticks or more",
+                "Give min_count instead of min_rate.");
   return min_rate ? count_of_rate(*min_rate, duration, ticks_a_unit) : static_cast<uint64_t>(min_count.value_or(1));
 }
 

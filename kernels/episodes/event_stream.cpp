@@ -214,7 +214,7 @@ EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
       throw Error(ErrorCode::kTooLarge, "times of a stream span " + std::to_string(longest) + " ticks",
                   "At most " + std::to_string(kMaxSpan - 1) + " ticks may lie between first and last.");
     ++totals_.streams;
-    totals_.duration += span.ticks();
+    totals_.duration = sum_of_durations(totals_.duration, std::min(span.ticks(), kMaxDuration));
   }
 
   // Which events stay, and their symbols.

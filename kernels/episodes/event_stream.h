@@ -122,12 +122,18 @@ struct EventFilter {
   const std::vector<int64_t>* exclude = nullptr;  // these are dropped; nullptr: none
 };
 
+/// A sum of durations that is larger counts as this one.
+inline constexpr uint64_t kMaxDuration = (uint64_t{1} << 62) - 1;  // ticks
+
+/// @param x, y  at most kMaxDuration
+inline uint64_t sum_of_durations(uint64_t x, uint64_t y) { return std::min(x + y, kMaxDuration); }
+
 /// Totals of the rows before any event is dropped.
 struct EventTotals {
   uint64_t rows = 0;
   uint64_t streams = 0;
   uint64_t events = 0;    // distinct ones
-  uint64_t duration = 0;  // ticks between first and last row of each stream, added up
+  uint64_t duration = 0;  // ticks between first and last row of each stream, added up; at most kMaxDuration
 };
 
 /// All axes of one input, and the events behind its symbols. Symbols are numbered in ascending order of the events.

@@ -74,5 +74,11 @@ SELECT _batmap_episode_counts_of_part('TABLE events', 0, '{}', 60, NULL, NULL, N
 SELECT _batmap_episode_counts_of_part('TABLE events', 0, '{10,0}', 60, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 SELECT _batmap_episode_counts_of_part('TABLE events', NULL, '{0,10}', 60, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 SELECT _batmap_episode_counts_of_part('SELECT at, event FROM events', 0, '{0,10}', 60, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+-- streams that together last longer than is counted; too many gaps
+\set long 'SELECT t, 1, s FROM generate_series(1, 20) s, (VALUES (0::int8), (1::int8 << 60)) v (t)'
+SELECT batmap_episode_counts_total(c), batmap_episode_counts_streams(c), c::text = sum::text AS same FROM (SELECT batmap_episode_counts_from(:'long', ARRAY[0, 10], 1) AS c) q, LATERAL (SELECT (c::text)::batmap_episode_counts AS sum) s;
+SELECT count(*) FROM batmap_episodes(:'long', ARRAY[0, 10], min_rate => 0.5);
+SELECT count(*) FROM batmap_episodes(batmap_episode_counts_from(:'long', ARRAY[0, 10], 1), ARRAY[0, 10], min_rate => 0.5);
+SELECT batmap_episode_counts_from('TABLE events', (SELECT array_agg(ARRAY[i, i + 1]) FROM generate_series(0, 65535) i), 1);
 SET client_min_messages = warning;
 DROP SCHEMA episode_counts CASCADE;

@@ -502,6 +502,7 @@ void read_episode_query(FunctionCallInfo fcinfo, const EpisodePlaces& places, Sp
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a threshold is missing"),
                     errhint("Give min_count or min_rate: top_k alone does not bound what the parts send.")));
   const GapList gaps = read_gaps(PG_GETARG_ARRAYTYPE_P(places.gaps));
+  guarded([&] { check_number_of_gaps(static_cast<size_t>(gaps.rows)); });
   const char* const counting = arguments.string(places.counting, kEpisodeCountingNames[0]);
   StringInfoData ticks;
   initStringInfo(&ticks);

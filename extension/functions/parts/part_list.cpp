@@ -19,6 +19,7 @@ struct Growing {
   int port;
   StringInfoData query;
   double weight;
+  bool has_unknown;  // a table without statistics
 };
 
 /// The part of that name, which is added if it is new.
@@ -38,12 +39,16 @@ Growing* part_of(List*& parts, PartPlace place, const char* name, int port) {
 }
 
 /// Adds the rows of a table to those of a part. @param columns  quoted
+/// @param weight  the table's rows, about; negative: unknown
 void add_table(Growing* part, const char* const* columns, int count, const char* table, double weight) {
   if (part->query.len > 0) appendStringInfoString(&part->query, " UNION ALL ");
   appendStringInfoString(&part->query, "SELECT ");
   for (int k = 0; k < count; ++k) appendStringInfo(&part->query, "%s%s", k > 0 ? ", " : "", columns[k]);
   appendStringInfo(&part->query, " FROM %s", table);
-  part->weight += weight;
+  if (weight < 0)
+    part->has_unknown = true;
+  else
+    part->weight += weight;
 }
 
 /// The columns of the table that are read.
@@ -82,12 +87,14 @@ const char* quoted_name(Oid table) {
   return quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), get_rel_name(table));
 }
 
+/// What the statistics say; negative: nothing. A partitioned table has no rows of its own.
 double rows_of(Oid table) {
   const HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
   if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for relation %u", table);
-  const float4 rows = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->reltuples;
+  const auto* const relation = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+  const float4 rows = relation->relkind == RELKIND_PARTITIONED_TABLE ? 0 : relation->reltuples;
   ReleaseSysCache(tuple);
-  return rows > 0 ? static_cast<double>(rows) : 0;
+  return static_cast<double>(rows);
 }
 
 void add_here(List*& parts, const AttrNumber* columns, int count, Oid table) {
@@ -300,10 +307,19 @@ PartList list_of(const SpreadSource& source, Oid table, const List* growing) {
   list.table = OidIsValid(table) ? get_rel_name(table) : source.table;
   list.count = list_length(growing);
   list.parts = static_cast<Part*>(palloc0(static_cast<Size>(Max(list.count, 1)) * sizeof(Part)));
+  double known = 0;
+  int known_parts = 0;
   for (int k = 0; k < list.count; ++k) {
     const auto* const part = static_cast<const Growing*>(list_nth(growing, k));
     list.parts[k] = {part->place, part->name, part->port, part->query.data, nullptr, part->weight};
+    if (part->has_unknown) continue;
+    known += part->weight;
+    ++known_parts;
   }
+  // Without a guess a part would get the lowest threshold, and answer with all that it has.
+  for (int k = 0; k < list.count; ++k)
+    if (static_cast<const Growing*>(list_nth(growing, k))->has_unknown)
+      list.parts[k].weight = Max(list.parts[k].weight, known_parts > 0 ? known / known_parts : 1);
   return list;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "episodes/episode_parts.h"
@@ -40,10 +42,9 @@ using MakerRun = ValueRun<MakerCall>;
 
 /// Drops gaps that repeat another one: they make no other episodes.
 void keep_distinct(std::vector<Gap>& gaps) {
-  std::vector<Gap> kept;
-  for (const Gap& gap : gaps)
-    if (std::ranges::find(kept, gap) == kept.end()) kept.push_back(gap);
-  gaps = std::move(kept);
+  check_number_of_gaps(gaps.size());
+  std::set<std::pair<int64_t, int64_t>> seen;
+  std::erase_if(gaps, [&](const Gap& gap) { return !seen.emplace(gap.low, gap.high).second; });
 }
 
 /// Reads and checks the arguments behind the gaps. The candidates are in the current context.
