@@ -200,6 +200,7 @@ template <typename Stream>
 RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation,
                            const PairArguments& places, ColumnSet wanted) {
   constexpr bool kAll = std::is_same_v<Stream, KeptStream>;
+  KeptRoom* const room = reserve_kept_room(context);
   auto* const stream = new_stream<Stream>(operation, context);
   PairQuery& query = stream->call().query;
   ItemLists lists = item_lists(query, places);
@@ -207,7 +208,7 @@ RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const
   stream->want(wanted);
   if (PG_ARGISNULL(0)) return nullptr;
   ArrayType* const items = PG_ARGISNULL(1 + places.items) ? nullptr : PG_GETARG_ARRAYTYPE_P(1 + places.items);
-  const KeptAnswer answer = read_kept_answer(PG_GETARG_OID(0), items, context);
+  const KeptAnswer answer = read_kept_answer(PG_GETARG_OID(0), items, context, room);
   if constexpr (kAll) {
     if (answer.value == nullptr) return stream->run(query, answer);
     check_counts_items(answer.value, false, other_form(operation, InvalidOid));

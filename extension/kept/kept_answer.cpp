@@ -35,12 +35,7 @@
 using namespace batmap;
 using namespace batmap::pg;
 
-namespace {
-
-constexpr long kFetchRows = 8192;
-constexpr uint64_t kPairsAPart = 32 * kPairsAChunk;  // of the first count, which is cut into chunks part by part: 32 MB
-constexpr const char* kMismatchHint =
-    "Were triggers disabled, or the companions changed? batmap_unkeep and batmap_keep count again.";
+namespace batmap::pg {
 
 /// A row of the log, or a current row of one of its transactions.
 struct LoggedRow {
@@ -77,6 +72,19 @@ struct KeptWork : CountsWork {
     return {reinterpret_cast<const char*>(texts.begin() + offset + sizeof length), length};
   }
 };
+
+struct KeptRoom {
+  ContextOwned<KeptWork>* work;
+};
+
+}  // namespace batmap::pg
+
+namespace {
+
+constexpr long kFetchRows = 8192;
+constexpr uint64_t kPairsAPart = 32 * kPairsAChunk;  // of the first count, which is cut into chunks part by part: 32 MB
+constexpr const char* kMismatchHint =
+    "Were triggers disabled, or the companions changed? batmap_unkeep and batmap_keep count again.";
 
 /// Some items, or all.
 struct Selection {
@@ -345,6 +353,13 @@ const std::byte* stored_value(const KeptTable& kept, Datum value) {
   return counts_bytes(counts);
 }
 
+/// The same, charged to the call, which lives as long as the context.
+const std::byte* charged_value(const KeptTable& kept, Datum value, KeptWork& work) {
+  const Size bytes = toast_raw_datum_size(value);
+  guarded([&] { work.meter.charge(bytes); });
+  return stored_value(kept, value);
+}
+
 /// Checks what a statement has returned: the filter, which runs as the owner, could have changed a companion meanwhile.
 void check_result(const KeptTable& kept, std::initializer_list<Oid> types) {
   const TupleDesc columns = SPI_tuptable->tupdesc;
@@ -388,7 +403,7 @@ struct Stored {
 
 /// Reads the counts, in the active snapshot, into a context; but the low keys of texts live as long as the SPI connection.
 /// @return no supports if the counts are newer than the snapshot
-Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context) {
+Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
     run_on_companions(kept,
@@ -424,7 +439,7 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, Me
     bool nulls[3];
     heap_deform_tuple(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, values, nulls);
     if (nulls[0] || nulls[1] || nulls[2]) continue;
-    const std::byte* const value = stored_value(kept, values[2]);
+    const std::byte* const value = charged_value(kept, values[2], work);
     if (DatumGetInt16(values[0]) == kSupportsPart)
       stored.supports = value;
     else
@@ -434,8 +449,8 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, Me
   return stored;
 }
 
-Stored read_stored(const KeptTable& kept, const Selection& selection) {
-  const Stored stored = read_stored_or_none(kept, selection, CurrentMemoryContext);
+Stored read_stored(const KeptTable& kept, const Selection& selection, KeptWork& work) {
+  const Stored stored = read_stored_or_none(kept, selection, CurrentMemoryContext, work);
   if (stored.supports == nullptr) raise_too_old(kept);
   return stored;
 }
@@ -530,7 +545,7 @@ Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryConte
   found = Problem::kNone;
   if (is_counted) {
     read_change(kept, work);
-    stored = read_stored_or_none(kept, selection, context);
+    stored = read_stored_or_none(kept, selection, context, work);
     // Those that were locked are still there. A new one may have been read.
     if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
     if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
@@ -796,7 +811,7 @@ void merge_change(const KeptTable& kept, const char* name, KeptWork& work, Snaps
   if (delete_rows(kept, kept.companions.log, snapshot) != work.log_rows)
     elog(ERROR, "log of table \"%s\" has changed during the merge", name);
   const Stored stored =
-      read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
+      read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()}, work);
   over_companions(name, [&] {
     count_change(kept, {}, work);
     work.counts = KeptCounts::make(stored.supports, work.change, kept.has_texts, work.options);
@@ -930,7 +945,11 @@ struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why
   return counts;
 }
 
-KeptAnswer read_kept_answer(Oid oid, ArrayType* items, MemoryContext context) {
+KeptRoom* reserve_kept_room(MemoryContext context) {
+  return new (MemoryContextAlloc(context, sizeof(KeptRoom))) KeptRoom{ContextOwned<KeptWork>::reserve(context)};
+}
+
+KeptAnswer read_kept_answer(Oid oid, ArrayType* items, MemoryContext context, KeptRoom* room) {
   const KeptTable kept = kept_table_to_read(oid);
   const Selection selection = read_selection(items, false, CurrentMemoryContext);
   check_item_type(kept, false, selection);
@@ -944,7 +963,7 @@ KeptAnswer read_kept_answer(Oid oid, ArrayType* items, MemoryContext context) {
   }
   AsOwner owner(kept.owner);
   SPI_connect();
-  KeptWork* const work = ContextOwned<KeptWork>::reserve(context)->emplace();
+  KeptWork* const work = room->work->emplace();
   Problem problem;
   const Stored stored = read_fresh(kept, selection, context, *work, false, false, problem);
   over_companions(answer.table, [&] {

@@ -14,6 +14,11 @@ namespace batmap::pg {
 /// Counts the rows of a table whose companions are new and empty. No other session may change the table.
 void count_kept_rows(const KeptTable& kept);
 
+/// Room for what a question reads and counts before it answers. To be made before the stream that answers: what was made last
+/// in a context is destroyed first, and the threads of the stream read what lies here.
+struct KeptRoom;
+KeptRoom* reserve_kept_room(MemoryContext context);
+
 /// What answers a question over a kept table in the active snapshot. It lives as long as the context that it was read in.
 struct KeptAnswer {
   const char* table;
@@ -24,9 +29,9 @@ struct KeptAnswer {
   uint64 pairs;  // in all chunks
 };
 
-/// @param items  an array of int8 whose pairs are wanted; nullptr: all are
+/// @param items  an array of int8 whose pairs are wanted; nullptr: all are @param room  in `context`
 /// @raises as kept_table_to_read(); 42804 if the items are texts and some are wanted; 40001; XX001
-KeptAnswer read_kept_answer(Oid table, ArrayType* items, MemoryContext context);
+KeptAnswer read_kept_answer(Oid table, ArrayType* items, MemoryContext context, KeptRoom* room);
 
 /// Answers a question over all chunks. Counts that do not match the rows are an error that names the table.
 class KeptPairsRun {

@@ -295,6 +295,25 @@ SELECT batmap_kept_counts('wide', ARRAY[1, 400, 850])::text =
     batmap_kept_counts('wide', ARRAY[850, 400, 1, 1])::text AS same,
     (SELECT array_agg(p ORDER BY p) FROM batmap_partners('wide'::regclass, items => '{1, 400, 850}', top_k => 1000) p)
   = (SELECT array_agg(p ORDER BY p) FROM batmap_partners((SELECT batmap_pair_counts_agg(tid, item) FROM wide), items => '{1, 400, 850}', top_k => 1000) p) AS right;
+-- An answer that is not read to its end: threads have read chunks ahead.
+CREATE FUNCTION ends_early(query text, times int) RETURNS int8 LANGUAGE plpgsql AS $$
+DECLARE n int8 := 0;
+BEGIN
+    FOR k IN 1..times LOOP
+        EXECUTE 'SELECT ' || n || ' + count(*) FROM (' || query || ' LIMIT 1) q' INTO n;
+    END LOOP;
+    RETURN n;
+END $$;
+CREATE TABLE hub AS SELECT 1 AS tid, i AS item FROM generate_series(1, 2400) i;
+CREATE INDEX ON hub (tid);
+SELECT batmap_keep('hub', 'tid', 'item');
+SET batmap.threads = 4;
+SELECT ends_early($$SELECT * FROM batmap_pairs('hub'::regclass, 1)$$, 40), ends_early($$SELECT * FROM batmap_partners('hub'::regclass, 1)$$, 5);
+SELECT ends_early($$SELECT p.* FROM generate_series(1, 3), LATERAL batmap_pairs('hub'::regclass, 1, max_results => 1) p$$, 5);
+RESET batmap.threads;
+SELECT memory BETWEEN 0 AND 1048576 AS given_back FROM batmap_usage();
+DROP TABLE hub;
+DROP FUNCTION ends_early;
 DELETE FROM wide WHERE item < 200;
 SELECT batmap_check_kept('wide'), batmap_merge_kept('wide'), batmap_check_kept('wide');
 DROP TABLE wide;

@@ -221,12 +221,16 @@ class KeptCountsOf final : public KeptCounts {
     const RowAt* stored_row = rows.begin();
     ChangedRows after(after_, range.begin);
     ChangedRows before(before_, range.begin);
+    uint32_t steps = 0;
+    const auto poll = [&] {
+      if ((++steps & 0xffff) == 0) options_.cancel.throw_if_requested();
+    };
     const auto put = [&](uint32_t index, uint32_t partner, int64_t count) {
       check({index, partner, count});
       if (static_cast<uint64_t>(count) >= least) out.push_back({index, partner, static_cast<uint64_t>(count)});
     };
     for (uint32_t index = range.begin; index < range.end; ++index) {
-      if ((index & 0xff) == 0) options_.cancel.throw_if_requested();
+      poll();
       const bool is_stored_row = stored_row != rows.end() && stored_row->index == index;
       // No count exceeds a support.
       if (static_cast<uint64_t>(supports_[index]) >= least) {
@@ -234,13 +238,13 @@ class KeptCountsOf final : public KeptCounts {
         RowOf plus = after.at(index);
         RowOf minus = before.at(index);
         if (std::min(plus.partner(), minus.partner()) == kNone) {
-          while (row.next())
+          for (; row.next(); poll())
             if (row.count() >= least) put(index, indexes[row.index()], static_cast<int64_t>(row.count()));
         } else {
           const auto next = [&] { return row.next() ? indexes[row.index()] : kNone; };
           for (uint32_t stored = next();;) {
             const uint32_t changed = std::min(plus.partner(), minus.partner());
-            for (; stored < changed; stored = next())
+            for (; stored < changed; stored = next(), poll())
               if (row.count() >= least) put(index, stored, static_cast<int64_t>(row.count()));
             if (changed == kNone) break;
             int64_t count = plus.take(changed) - minus.take(changed);
@@ -249,6 +253,7 @@ class KeptCountsOf final : public KeptCounts {
               stored = next();
             }
             put(index, changed, count);
+            poll();
           }
         }
       }
@@ -420,7 +425,10 @@ class KeptCountsOf final : public KeptCounts {
   void find_rows(Mapped& mapped) const {
     if (mapped.value == nullptr) return;
     mapped.rows = Buffer<std::span<const std::byte>>(*options_.memory, mapped.indexes.size());
-    for (PairCountsItems items(mapped.value); items.next();) mapped.rows[items.index()] = items.row_bytes();
+    for (PairCountsItems items(mapped.value); items.next();) {
+      if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
+      mapped.rows[items.index()] = items.row_bytes();
+    }
   }
 
   /// Finds the rows of a range of items in a chunk, and the indexes of the items from there on, which are partners.
@@ -428,6 +436,7 @@ class KeptCountsOf final : public KeptCounts {
                  GrowingBuffer<RowAt>& rows) const {
     uint32_t index = range.begin;
     for (PairCountsItems items(value); items.next();) {
+      if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
       const Key key = item_key<kTexts>(items);
       if (range.begin == keys_.size() || key < keys_[range.begin]) continue;
       while (index < keys_.size() && keys_[index] < key) ++index;
@@ -462,6 +471,7 @@ class KeptCountsOf final : public KeptCounts {
 
   bool touches(const Mapped& mapped, const IndexRange& range) const {
     if (mapped.value == nullptr) return false;
+    uint32_t steps = 0;
     for (PairCountsItems items(mapped.value); items.next();) {
       const uint32_t a = mapped.indexes[items.index()];
       if (a >= range.end) return false;
@@ -470,6 +480,7 @@ class KeptCountsOf final : public KeptCounts {
         continue;
       }
       for (PairCountsRow row = items.row(); row.next();) {
+        if ((++steps & 0xffff) == 0) options_.cancel.throw_if_requested();
         if (range.contains(mapped.indexes[row.index()])) return true;
         if (mapped.indexes[row.index()] >= range.end) break;
       }
