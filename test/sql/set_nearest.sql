@@ -147,7 +147,7 @@ SELECT pg_temp.analyzed($$SELECT id FROM sets ORDER BY s <%> '{123456}' LIMIT 1$
 SELECT line FROM pg_temp.analyzed($$SELECT id FROM sets ORDER BY s <%> batmap_range(0, 5000) LIMIT 1$$) line WHERE line ~ 'Answered';
 -- randomly chosen lists that are cut short are not exact
 SET gin_fuzzy_search_limit = 10;
-EXPLAIN (COSTS OFF) SELECT id FROM sets ORDER BY s <%> '{1,2,3}' LIMIT 5;
+SELECT explained('SELECT id FROM sets ORDER BY s <%> ''{1,2,3}'' LIMIT 5', 'COSTS OFF');
 SELECT line FROM pg_temp.analyzed('EXECUTE near (''{1,2,3}'', 1)') line WHERE line ~ 'Answered';
 RESET gin_fuzzy_search_limit;
 -- as a function, over any rows, with ids of any type
