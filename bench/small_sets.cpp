@@ -6,17 +6,15 @@
 //
 // Random sets of equal size. 64 of each side meet in turn, so that a branch predictor cannot learn the answers; they fit in
 // the second-level cache up to 1,000 elements. The least of 15 samples of CPU time counts: other processes only add to it.
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench/thread_time.h"
 #include "compact/compact_writer.h"
 #include "core/sort_elements.h"
 #include "set/set_builder.h"
@@ -34,26 +32,6 @@ constexpr uint64_t kSizes[] = {10, 30, 100, 300, 600, 1'000, 2'500, 10'000};
 constexpr double kDensities[] = {0.5, 0.05, 0.01, 1e-3, 1e-5};
 constexpr size_t kSets = 64;
 constexpr int kSamples = 15;
-
-double cpu_ns() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
-}
-
-uint64_t sink;
-
-/// The least time of one of `count` calls work(0), work(1), ..
-template <typename Work>
-double least_ns(size_t count, Work work) {
-  double least = std::numeric_limits<double>::max();
-  for (int sample = -1; sample < kSamples; ++sample) {
-    const double start = cpu_ns();
-    for (size_t i = 0; i < count; ++i) sink += work(i);
-    if (sample >= 0) least = std::min(least, (cpu_ns() - start) / static_cast<double>(count));
-  }
-  return least;
-}
 
 /// A value where the extension would keep it: planes are aligned.
 struct Value {
@@ -104,7 +82,7 @@ void measure(uint64_t size, double density) {
   const int width = width_for(universe);
   GrowingBuffer<uint64_t> elements(meter);
   SetEncoder encoder(options);
-  const double preparing = least_ns(2 * kSets, [&](size_t i) {
+  const double preparing = bench::least_ns(kSamples, 2 * kSets, [&](size_t i) {
     prepare(compact[i].view, width, elements, encoder, prepared[i]);
     return prepared[i].view.bytes();
   });
@@ -112,7 +90,7 @@ void measure(uint64_t size, double density) {
   const SetKernel& kernel = best_set_kernel();
   const size_t calls = std::max<size_t>(kSets, 40'000 / size * kSets);
   const auto count = [&](const std::vector<Value>& sets) {
-    return least_ns(calls, [&, i = size_t{0}](size_t) mutable {
+    return bench::least_ns(kSamples, calls, [&, i = size_t{0}](size_t) mutable {
       i = (i + 1) % kSets;
       return and_cardinality(sets[2 * i].view, sets[2 * i + 1].view, kernel);
     });
@@ -126,7 +104,7 @@ void measure(uint64_t size, double density) {
   const double compact_ns = count(compact);
   const double prepared_ns = count(prepared);
   std::vector<std::byte> copy = compact[0].room;
-  const double comparing = least_ns(calls, [&](size_t) {
+  const double comparing = bench::least_ns(kSamples, calls, [&](size_t) {
     return static_cast<uint64_t>(std::memcmp(compact[0].room.data(), copy.data(), copy.size()) == 0);
   });
   const uint32_t worth = meetings_worth_preparing(compact[0].view);
@@ -158,5 +136,5 @@ int main(int argc, char** argv) {
   for (const uint64_t size : kSizes)
     for (const double density : kDensities)
       if (only == 0 || size == only) measure(size, density);
-  return sink == 1 ? 2 : 0;
+  return bench::sink == 1 ? 2 : 0;
 }

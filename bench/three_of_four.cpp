@@ -10,15 +10,12 @@
 // A common element is counted in the first table in which all three sets have it. What finds no place goes to a stash. Random
 // sets of equal size; several triples meet in turn; the least of some samples of CPU time counts. Every count is compared with
 // std::set_intersection.
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <new>
 #include <random>
@@ -26,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/thread_time.h"
 #include "compact/compact_writer.h"
 #include "core/sort_elements.h"
 #include "set/permutation.h"
@@ -231,26 +229,6 @@ uint64_t count_three(const ThreeOfFour& a, const ThreeOfFour& b, const ThreeOfFo
 
 // ---- measuring
 
-double cpu_ns() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
-}
-
-uint64_t sink;
-
-/// The least time of one of `count` calls work(0), work(1), ..
-template <typename Work>
-double least_ns(size_t count, Work work) {
-  double least = std::numeric_limits<double>::max();
-  for (int sample = -1; sample < kSamples; ++sample) {
-    const double start = cpu_ns();
-    for (size_t i = 0; i < count; ++i) sink += work(i);
-    if (sample >= 0) least = std::min(least, (cpu_ns() - start) / static_cast<double>(count));
-  }
-  return least;
-}
-
 std::vector<uint64_t> random_elements(std::mt19937_64& random, uint64_t count, uint64_t universe) {
   GrowingBuffer<uint64_t> drawn(meter);
   while (drawn.size() < count) {
@@ -315,9 +293,9 @@ void measure(uint64_t size, double density) {
     for (const std::vector<uint64_t>& set : sets) {
       triple.compact.push_back(compact_value(set));
       triple.prepared.push_back(prepared_value(set, width));
-      const double start = cpu_ns();
+      const double start = bench::thread_ns();
       triple.tables.push_back(std::make_unique<ThreeOfFour>(set, width));
-      placing += (cpu_ns() - start) / static_cast<double>(3 * triples.size() * size);
+      placing += (bench::thread_ns() - start) / static_cast<double>(3 * triples.size() * size);
     }
     for (const Value& value : triple.compact) triple.compact_views.push_back(value.view);
     for (const Value& value : triple.prepared) triple.prepared_views.push_back(value.view);
@@ -332,8 +310,8 @@ void measure(uint64_t size, double density) {
         std::fprintf(stderr, "three_of_four: the ways count differently\n");
         std::exit(1);
       }
-    return least_ns(std::max<size_t>(triples.size(), 300'000 / size),
-                    [&](size_t i) { return count(triples[i % triples.size()]); });
+    return bench::least_ns(kSamples, std::max<size_t>(triples.size(), 300'000 / size),
+                           [&](size_t i) { return count(triples[i % triples.size()]); });
   };
   const double prepared_ns = time_of(walked_prepared);
   const double compact_ns = time_of(by_key);
@@ -373,5 +351,5 @@ int main(int argc, char** argv) {
   for (const uint64_t size : kSizes)
     for (const double density : kDensities)
       if ((only == 0 || size == only) && static_cast<double>(size) / density < 4e9) measure(size, density);
-  return sink == 1 ? 2 : 0;
+  return bench::sink == 1 ? 2 : 0;
 }
