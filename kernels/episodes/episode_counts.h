@@ -11,7 +11,7 @@
 //          16  uint64  behind      bytes of values that follow and are not added yet; 0 in a finished value
 //          24  uint64  rows        at most 2^62 - 1, as the next two
 //          32  uint64  streams
-//          40  uint64  duration    ticks between the first and the last row of each stream, added up
+//          40  uint64  duration    ticks between the first and the last row of each stream, added up; at most 2^62 - 1
 //          48  uint64  episodes    each with a support of at least 1
 //          56  uint64  event_bytes bytes of the events
 //          64  uint32  gaps        1 to 65,535, all different

@@ -1,7 +1,6 @@
 // Function batmap_episode_counts_from: episode counts of the rows of a query, of the frequent episodes or of given ones. See
 // episodes/episode_parts.h. Its form for the parts of a table has no polymorphic arguments, so that no other function of its name
 // can fit a call better, takes gaps in ticks, which no setting can change, and wants streams, because only these may lie in parts.
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
