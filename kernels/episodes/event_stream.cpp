@@ -160,7 +160,7 @@ EventLog::EventLog(const ExecutionOptions& options, bool with_streams, uint64_t 
     constexpr size_t kBlocks = 8;
     rows = std::clamp<uint64_t>(max_bytes_ / (kBlocks * sizeof(Row)), 1, rows);
   }
-  shift_ = std::bit_width(rows - 1);
+  shift_ = std::countr_zero(std::bit_ceil(rows));
 }
 
 void EventLog::add_block() {
@@ -257,8 +257,8 @@ const EventStream::Piece& EventStream::piece_of(int64_t time) const {
 class EventStreams::Grouping {
  public:
   Grouping(EventStreams& streams, std::span<const uint32_t> event_rank,
-           const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& options)
-      : options(options), counts(*options.memory), streams_(streams), rank_(event_rank), filter_(filter), reach_(reach) {}
+           const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& execution)
+      : options(execution), counts(*execution.memory), streams_(streams), rank_(event_rank), filter_(filter), reach_(reach) {}
 
   /// Adds the streams of these spans to the totals.
   void add_totals(const GrowingBuffer<Span>& spans) {
