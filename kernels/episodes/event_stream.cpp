@@ -258,7 +258,12 @@ class EventStreams::Grouping {
  public:
   Grouping(EventStreams& streams, std::span<const uint32_t> event_rank,
            const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& execution)
-      : options(execution), counts(*execution.memory), streams_(streams), rank_(event_rank), filter_(filter), reach_(reach) {}
+      : options(execution),
+        counts(*execution.memory),
+        streams_(streams),
+        rank_(event_rank),
+        filter_(filter),
+        reach_(reach) {}
 
   /// Adds the streams of these spans to the totals.
   void add_totals(const GrowingBuffer<Span>& spans) {
@@ -457,8 +462,7 @@ std::vector<EventStream> EventStreams::load(const StoredPart& part, const Execut
   std::vector<EventStream> axes;
   axes.reserve(part.axes);
   part.file->rewind();
-  while (axes.size() < part.axes)
-    axes.push_back(EventStream::read(*part.file, symbols(), reach_, counting_, options));
+  while (axes.size() < part.axes) axes.push_back(EventStream::read(*part.file, symbols(), reach_, counting_, options));
   return axes;
 }
 

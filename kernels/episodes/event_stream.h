@@ -79,7 +79,7 @@ class EventLog {
 
   MemoryMeter* meter_;
   size_t columns_;
-  int shift_;           // log2 of the rows of a block
+  int shift_;          // log2 of the rows of a block
   uint64_t rows_ = 0;  // in the blocks
   std::vector<Buffer<int64_t>> blocks_;
   TempFiles* files_ = nullptr;

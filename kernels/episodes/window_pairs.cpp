@@ -272,14 +272,16 @@ uint32_t WindowPairRun::end_of_batch() const {
   const bool in_files = streams_->in_files();
   const auto threads = static_cast<uint32_t>(std::max(options_.threads, 1));
   const auto max_answers = static_cast<double>(
-      in_files ? std::min<uint64_t>(kAnswersABatch, options_.work_bytes / kPairsShare / sizeof(WindowPair)) : kAnswersABatch);
+      in_files ? std::min<uint64_t>(kAnswersABatch, options_.work_bytes / kPairsShare / sizeof(WindowPair))
+               : kAnswersABatch);
   const auto max_reached = static_cast<double>(kEventsABatch * threads);
   double answers = 0;
   double reached = 0;
   uint32_t end = next_item_;
   for (; end < items && end - next_item_ < kItemsABatch; ++end) {
     // A batch of events in files is a pass over these, so it does not end because it is long.
-    if (end - next_item_ >= (in_files ? 1 : threads) && (answers > max_answers || (!in_files && reached > max_reached))) break;
+    if (end - next_item_ >= (in_files ? 1 : threads) && (answers > max_answers || (!in_files && reached > max_reached)))
+      break;
     answers += std::min(reach_[end], static_cast<double>(items - end));
     reached += reach_[end];
   }

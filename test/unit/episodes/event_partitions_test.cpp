@@ -31,7 +31,8 @@ TEST(EventPartitions, KeepStreamsTogether) {
     MemoryMeter meter;
     FakeFiles files;
     std::vector<Event> events = random_events(random, 60'000, 1'000'000, 300, streams);
-    for (size_t k = 0; k < 1000; ++k) events[k] = {INT64_MIN + random.signed_below(9), INT64_MAX - random.signed_below(9), -7};
+    for (size_t k = 0; k < 1000; ++k)
+      events[k] = {INT64_MIN + random.signed_below(9), INT64_MAX - random.signed_below(9), -7};
     EventPartitions partitions(files, meter);
     for (const Event& event : events) partitions.append({event.time, event.event, event.stream});
     partitions.seal();
