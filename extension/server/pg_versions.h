@@ -490,12 +490,12 @@ inline GinBtreeStack* begin_posting_tree(GinBtree tree, Relation index, BlockNum
 #endif
 }
 
-/// Empties relations that the caller has locked and may truncate.
-inline void truncate_relations(List* relations, List* oids) {
+/// Empties relations that the caller has locked and may truncate. @param replicated  those that are published
+inline void truncate_relations(List* relations, List* oids, List* replicated) {
 #if PG_VERSION_NUM >= 160000
-  ExecuteTruncateGuts(relations, oids, NIL, DROP_RESTRICT, false, false);
+  ExecuteTruncateGuts(relations, oids, replicated, DROP_RESTRICT, false, false);
 #else
-  ExecuteTruncateGuts(relations, oids, NIL, DROP_RESTRICT, false);
+  ExecuteTruncateGuts(relations, oids, replicated, DROP_RESTRICT, false);
 #endif
 }
 
