@@ -373,6 +373,25 @@ TEST(EpisodeRun, CountsGivenSteps) {
   EXPECT_EQ(meter.current(), 0u);
 }
 
+TEST(EpisodeRun, AGivenEpisodeOfAnyLengthNeedsLittleMemory) {
+  std::vector<Event> events;
+  for (int64_t t = 0; t < 30'000; ++t) events.push_back({t, t % 3});
+  const auto peak = [&](size_t length, Gap gap, size_t expected) {
+    MemoryMeter meter;
+    const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+    RunRecord record;
+    GivenEpisodes given{.events = {}, .length = length, .gaps = {gap}, .steps = {}, .method = {}, .device = {}};
+    for (size_t k = 0; k < length; ++k) given.events.push_back(static_cast<int64_t>(k % 3));
+    EXPECT_EQ(find_occurrences(streams_of(log_of(events, options), {}, given, options), given, options, record).size(),
+              expected);
+    return meter.peak();
+  };
+  // An occurrence ends at a multiple of three, and the next one starts three ticks later.
+  const size_t bound = peak(40, {0, 1}, 30'000 / 42);
+  EXPECT_LT(peak(400, {0, 1}, 30'000 / 402), bound + bound / 10);
+  EXPECT_LT(peak(300'000, {0, 0}, 0), bound + 300'000 * (sizeof(int64_t) + sizeof(Gap)) * 3);
+}
+
 /// The purchases of PrefixSpan's paper, as sets of one time: a(abc)(ac)d(cf), (ad)c(bc)(ae), (ef)(ab)(df)cb, eg(af)cbc.
 TEST(EpisodeRun, FindsTheSequencesOfPrefixSpan) {
   const std::vector<std::vector<const char*>> sequences = {
