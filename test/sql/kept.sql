@@ -176,7 +176,9 @@ INSERT INTO shop.lines (receipt, product) VALUES (1, 700), (1, 701);
 SELECT batmap_check_kept('shop.lines'), batmap_pair_count(batmap_kept_counts('shop.lines'), 700, 701);
 SELECT kept_table, tid, item, kept_rows, kept_counts, kept_log FROM batmap_kept;
 ALTER TABLE shop.lines DROP COLUMN product;
+\set VERBOSITY terse
 ALTER TABLE shop.lines ALTER COLUMN receipt TYPE int8;
+\set VERBOSITY default
 -- as a partition or a child it would change without its triggers, and its children change with it
 CREATE TABLE whole (first_seen date, receipt int, product int, line int, quantity int) PARTITION BY RANGE (receipt);
 BEGIN;
