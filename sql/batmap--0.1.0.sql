@@ -311,7 +311,7 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTR
 COMMENT ON FUNCTION batmap_pairs_of(text, text, text, int8, float8, text[], text[], int8, int4, text, int8, text, text, record)
 IS 'frequent pairs of two columns of a query, for text items';
 
-CREATE FUNCTION batmap_pairs_of(
+CREATE FUNCTION batmap_pairs_as(
     item_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -330,9 +330,9 @@ CREATE FUNCTION batmap_pairs_of(
 )
 RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8, count_a int8, count_b int8, total int8,
     support float8, confidence float8, confidence_ba float8, lift float8, score float8)
-AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_pairs_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, text[], text[], int8, int4, text, int8, text, text, name, name, record)
+COMMENT ON FUNCTION batmap_pairs_as(anyelement, text, int8, float8, text[], text[], int8, int4, text, int8, text, text, name, name, record)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_pairs_of(
@@ -355,7 +355,7 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_text_relation' LANGUAGE C STABLE PARALLEL SA
 COMMENT ON FUNCTION batmap_pairs_of(batmap_relation, int8, float8, text[], text[], int8, int4, text, int8, text, text)
 IS 'frequent pairs of a relation of text items';
 
-CREATE FUNCTION batmap_pairs_of(
+CREATE FUNCTION batmap_pairs_as(
     item_type anyelement,
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
@@ -371,9 +371,9 @@ CREATE FUNCTION batmap_pairs_of(
 )
 RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8, count_a int8, count_b int8, total int8,
     support float8, confidence float8, confidence_ba float8, lift float8, score float8)
-AS 'MODULE_PATHNAME', 'batmap_pairs_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_pairs_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
     SUPPORT _batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs_of(anyelement, batmap_relation, int8, float8, text[], text[], int8, int4, text, int8, text, text)
+COMMENT ON FUNCTION batmap_pairs_as(anyelement, batmap_relation, int8, float8, text[], text[], int8, int4, text, int8, text, text)
 IS 'frequent pairs of a relation of text items, as values of a type';
 
 -- Partners ----------------------------------------------------------------------------------------
@@ -524,7 +524,7 @@ AS 'MODULE_PATHNAME', 'batmap_partners_text_query' LANGUAGE C STABLE PARALLEL RE
 COMMENT ON FUNCTION batmap_partners_of(text, text, text, int8, float8, text[], text[], int8, text, int8, text, text, record)
 IS 'the best partners of each item in two columns of a query, for text items';
 
-CREATE FUNCTION batmap_partners_of(
+CREATE FUNCTION batmap_partners_as(
     item_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -541,9 +541,9 @@ CREATE FUNCTION batmap_partners_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (item anyelement, partner anyelement, rank int8, support_count int8, score float8)
-AS 'MODULE_PATHNAME', 'batmap_partners_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_partners_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_partners_support;
-COMMENT ON FUNCTION batmap_partners_of(anyelement, text, int8, float8, text[], text[], int8, text, int8, text, text, name, name, record)
+COMMENT ON FUNCTION batmap_partners_as(anyelement, text, int8, float8, text[], text[], int8, text, int8, text, text, name, name, record)
 IS 'the best partners of each item in the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_partners_of(
@@ -564,7 +564,7 @@ AS 'MODULE_PATHNAME', 'batmap_partners_text_relation' LANGUAGE C STABLE PARALLEL
 COMMENT ON FUNCTION batmap_partners_of(batmap_relation, int8, float8, text[], text[], int8, text, int8, text, text)
 IS 'the best partners of each item in a relation of text items';
 
-CREATE FUNCTION batmap_partners_of(
+CREATE FUNCTION batmap_partners_as(
     item_type anyelement,
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
@@ -578,9 +578,9 @@ CREATE FUNCTION batmap_partners_of(
     device text DEFAULT NULL
 )
 RETURNS TABLE (item anyelement, partner anyelement, rank int8, support_count int8, score float8)
-AS 'MODULE_PATHNAME', 'batmap_partners_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_partners_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
     SUPPORT _batmap_partners_support;
-COMMENT ON FUNCTION batmap_partners_of(anyelement, batmap_relation, int8, float8, text[], text[], int8, text, int8, text, text)
+COMMENT ON FUNCTION batmap_partners_as(anyelement, batmap_relation, int8, float8, text[], text[], int8, text, int8, text, text)
 IS 'the best partners of each item in a relation of text items, as values of a type';
 
 CREATE FUNCTION _batmap_itemsets_support(internal) RETURNS internal
@@ -757,7 +757,7 @@ AS 'MODULE_PATHNAME', 'batmap_itemsets_text_query' LANGUAGE C STABLE PARALLEL RE
 COMMENT ON FUNCTION batmap_itemsets_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record)
 IS 'frequent itemsets of two columns of a query, for text items';
 
-CREATE FUNCTION batmap_itemsets_of(
+CREATE FUNCTION batmap_itemsets_as(
     item_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -778,9 +778,9 @@ CREATE FUNCTION batmap_itemsets_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (itemset anyarray, length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
+COMMENT ON FUNCTION batmap_itemsets_as(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
 IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemsets_of(
@@ -805,7 +805,7 @@ AS 'MODULE_PATHNAME', 'batmap_itemsets_text_relation' LANGUAGE C STABLE PARALLEL
 COMMENT ON FUNCTION batmap_itemsets_of(batmap_relation, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
 IS 'frequent itemsets of a relation of text items';
 
-CREATE FUNCTION batmap_itemsets_of(
+CREATE FUNCTION batmap_itemsets_as(
     item_type anyelement,
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
@@ -823,9 +823,9 @@ CREATE FUNCTION batmap_itemsets_of(
     device text DEFAULT NULL
 )
 RETURNS TABLE (itemset anyarray, length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(anyelement, batmap_relation, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets_as(anyelement, batmap_relation, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
 IS 'frequent itemsets of a relation of text items, as values of a type';
 
 CREATE FUNCTION batmap_itemset_spectrum(
@@ -963,7 +963,7 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_query' LANGUAGE C STABLE PAR
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], record)
 IS 'number of frequent itemsets of each length and support in two columns of a query, for text items';
 
-CREATE FUNCTION batmap_itemset_spectrum_of(
+CREATE FUNCTION batmap_itemset_spectrum_as(
     item_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -979,9 +979,9 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
+COMMENT ON FUNCTION batmap_itemset_spectrum_as(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_spectrum_of(
@@ -1001,7 +1001,7 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_relation' LANGUAGE C STABLE 
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(batmap_relation, int8, float8, float8, int4, int4, text, text[], text[])
 IS 'number of frequent itemsets of each length and support in a relation of text items';
 
-CREATE FUNCTION batmap_itemset_spectrum_of(
+CREATE FUNCTION batmap_itemset_spectrum_as(
     item_type anyelement,
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
@@ -1014,9 +1014,9 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     exclude text[] DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, batmap_relation, int8, float8, float8, int4, int4, text, text[], text[])
+COMMENT ON FUNCTION batmap_itemset_spectrum_as(anyelement, batmap_relation, int8, float8, float8, int4, int4, text, text[], text[])
 IS 'number of frequent itemsets of each length and support in a relation of text items, as values of a type';
 
 CREATE FUNCTION batmap_itemset_estimate(
@@ -1143,7 +1143,7 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_query' LANGUAGE C STABLE PAR
 COMMENT ON FUNCTION batmap_itemset_estimate_of(text, text, text, int8, float8, float8, int4, int4, text[], text[], interval, record)
 IS 'number of frequent itemsets in two columns of a query, for text items';
 
-CREATE FUNCTION batmap_itemset_estimate_of(
+CREATE FUNCTION batmap_itemset_estimate_as(
     item_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -1160,9 +1160,9 @@ CREATE FUNCTION batmap_itemset_estimate_of(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_estimate_of(anyelement, text, int8, float8, float8, int4, int4, text[], text[], interval, name, name, record)
+COMMENT ON FUNCTION batmap_itemset_estimate_as(anyelement, text, int8, float8, float8, int4, int4, text[], text[], interval, name, name, record)
 IS 'number of frequent itemsets, as batmap_itemset_estimate, for items of any hashable type';
 
 CREATE FUNCTION _batmap_rules_support(internal) RETURNS internal
@@ -1374,7 +1374,7 @@ AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTR
 COMMENT ON FUNCTION batmap_rules_of(text, text, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
 IS 'association rules of two columns of a query, for text items';
 
-CREATE FUNCTION batmap_rules_of(
+CREATE FUNCTION batmap_rules_as(
     item_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -1400,9 +1400,9 @@ CREATE FUNCTION batmap_rules_of(
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_rules_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
+COMMENT ON FUNCTION batmap_rules_as(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_rules_of(
@@ -1432,7 +1432,7 @@ AS 'MODULE_PATHNAME', 'batmap_rules_text_relation' LANGUAGE C STABLE PARALLEL SA
 COMMENT ON FUNCTION batmap_rules_of(batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of a relation of text items';
 
-CREATE FUNCTION batmap_rules_of(
+CREATE FUNCTION batmap_rules_as(
     item_type anyelement,
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
@@ -1455,9 +1455,9 @@ CREATE FUNCTION batmap_rules_of(
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_rules_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(anyelement, batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules_as(anyelement, batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of a relation of text items, as values of a type';
 
 CREATE FUNCTION _batmap_recommend_support(internal) RETURNS internal
@@ -1627,7 +1627,7 @@ AS 'MODULE_PATHNAME', 'batmap_recommend_text_query' LANGUAGE C STABLE PARALLEL R
 COMMENT ON FUNCTION batmap_recommend_of(text[], text, text, text, int8, float8, float8, float8, int4, text[], text[], int8, text, record)
 IS 'items that two columns of a query recommend for a basket, best first, for text items';
 
-CREATE FUNCTION batmap_recommend_of(
+CREATE FUNCTION batmap_recommend_as(
     item_type anyelement,
     basket text[],
     query text,
@@ -1647,9 +1647,9 @@ CREATE FUNCTION batmap_recommend_of(
 RETURNS TABLE (
     item anyelement, score float8, lhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend_of(anyelement, text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
+COMMENT ON FUNCTION batmap_recommend_as(anyelement, text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
 IS 'items of any hashable type that the (tid, item) rows of a query recommend for a basket, best first';
 
 CREATE FUNCTION batmap_recommend_of(
@@ -1673,7 +1673,7 @@ AS 'MODULE_PATHNAME', 'batmap_recommend_text_relation' LANGUAGE C STABLE PARALLE
 COMMENT ON FUNCTION batmap_recommend_of(text[], batmap_relation, int8, float8, float8, float8, int4, text[], text[], int8, text)
 IS 'items that a relation of text items recommends for a basket, best first';
 
-CREATE FUNCTION batmap_recommend_of(
+CREATE FUNCTION batmap_recommend_as(
     item_type anyelement,
     basket text[],
     relation batmap_relation,
@@ -1690,9 +1690,9 @@ CREATE FUNCTION batmap_recommend_of(
 RETURNS TABLE (
     item anyelement, score float8, lhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend_of(anyelement, text[], batmap_relation, int8, float8, float8, float8, int4, text[], text[], int8, text)
+COMMENT ON FUNCTION batmap_recommend_as(anyelement, text[], batmap_relation, int8, float8, float8, float8, int4, text[], text[], int8, text)
 IS 'items that a relation of text items recommends for a basket, best first, as values of a type';
 
 CREATE FUNCTION batmap_estimate(
@@ -2015,7 +2015,7 @@ AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_query' LANGUAGE C STABLE PARALLEL
 COMMENT ON FUNCTION batmap_count_pairs_of(text, text, text, name, name, record)
 IS 'supports and measures of listed pairs of text items in the transactions of a query, or of sets';
 
-CREATE FUNCTION batmap_count_pairs_of(
+CREATE FUNCTION batmap_count_pairs_as(
     item_type anyelement,
     query text,
     pairs_query text,
@@ -2037,9 +2037,9 @@ RETURNS TABLE (
     lift float8,
     score float8
 )
-AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_count_pairs_support;
-COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, text, text, text, name, name, record)
+COMMENT ON FUNCTION batmap_count_pairs_as(anyelement, text, text, text, name, name, record)
 IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a query, or of sets';
 
 CREATE FUNCTION batmap_count_pairs(
@@ -2090,7 +2090,7 @@ AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_relation' LANGUAGE C STABLE PARAL
 COMMENT ON FUNCTION batmap_count_pairs_of(batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of text items in the transactions of a relation';
 
-CREATE FUNCTION batmap_count_pairs_of(
+CREATE FUNCTION batmap_count_pairs_as(
     item_type anyelement,
     relation batmap_relation,
     pairs_query text,
@@ -2110,9 +2110,9 @@ RETURNS TABLE (
     lift float8,
     score float8
 )
-AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_count_pairs_support;
-COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, batmap_relation, text, text, record)
+COMMENT ON FUNCTION batmap_count_pairs_as(anyelement, batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a relation';
 
 -- Triangles --------------------------------------------------------------------------------------
@@ -2142,11 +2142,11 @@ AS 'MODULE_PATHNAME', 'batmap_edge_triangles_text_query' LANGUAGE C STABLE PARAL
 COMMENT ON FUNCTION batmap_edge_triangles_of(text, record)
 IS 'in how many triangles each edge of a graph is, whose nodes are text';
 
-CREATE FUNCTION batmap_edge_triangles_of(node_type anyelement, query text, params record DEFAULT NULL)
+CREATE FUNCTION batmap_edge_triangles_as(node_type anyelement, query text, params record DEFAULT NULL)
 RETURNS TABLE (node_a anyelement, node_b anyelement, triangles int8)
-AS 'MODULE_PATHNAME', 'batmap_edge_triangles_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_edge_triangles_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_edge_triangles_support;
-COMMENT ON FUNCTION batmap_edge_triangles_of(anyelement, text, record)
+COMMENT ON FUNCTION batmap_edge_triangles_as(anyelement, text, record)
 IS 'in how many triangles each edge of a graph is, for nodes of any hashable type';
 
 -- Episodes ---------------------------------------------------------------------------------------
@@ -2203,7 +2203,7 @@ AS 'MODULE_PATHNAME', 'batmap_episodes_text_query' LANGUAGE C STABLE PARALLEL RE
 COMMENT ON FUNCTION batmap_episodes_of(text, anyarray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, boolean, text, text, record)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, whose events are text';
 
-CREATE FUNCTION batmap_episodes_of(
+CREATE FUNCTION batmap_episodes_as(
     event_type anyelement,
     query text,
     gaps anycompatiblearray,
@@ -2223,9 +2223,9 @@ CREATE FUNCTION batmap_episodes_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (episode anyarray, steps int4[], gap_low anycompatiblearray, gap_high anycompatiblearray, support_count int8)
-AS 'MODULE_PATHNAME', 'batmap_episodes_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_episodes_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, boolean, text, text, record)
+COMMENT ON FUNCTION batmap_episodes_as(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, boolean, text, text, record)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_count(
@@ -2260,7 +2260,7 @@ AS 'MODULE_PATHNAME', 'batmap_episode_count_text_query' LANGUAGE C STABLE PARALL
 COMMENT ON FUNCTION batmap_episode_count_of(text, text[], anyarray, int4[], text, text, text, record)
 IS 'supports of given episodes in the (time, event [, stream]) rows of a query, whose events are text';
 
-CREATE FUNCTION batmap_episode_count_of(
+CREATE FUNCTION batmap_episode_count_as(
     event_type anyelement,
     query text,
     episodes text[],
@@ -2272,9 +2272,9 @@ CREATE FUNCTION batmap_episode_count_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (episode anyarray, support_count int8)
-AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_episode_count_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, int4[], text, text, text, record)
+COMMENT ON FUNCTION batmap_episode_count_as(anyelement, text, text[], anycompatiblearray, int4[], text, text, text, record)
 IS 'supports of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(
@@ -2305,7 +2305,7 @@ AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE 
 COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int2[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts; its events are text';
 
-CREATE FUNCTION batmap_episode_occurrences_of(
+CREATE FUNCTION batmap_episode_occurrences_as(
     event_type anyelement,
     query text,
     episode text[],
@@ -2315,9 +2315,9 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int2[], int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_as(anyelement, text, text[], int2[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(
@@ -2348,7 +2348,7 @@ AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE 
 COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int4[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts; its events are text';
 
-CREATE FUNCTION batmap_episode_occurrences_of(
+CREATE FUNCTION batmap_episode_occurrences_as(
     event_type anyelement,
     query text,
     episode text[],
@@ -2358,9 +2358,9 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[], int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_as(anyelement, text, text[], int4[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(
@@ -2391,7 +2391,7 @@ AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE 
 COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int8[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts; its events are text';
 
-CREATE FUNCTION batmap_episode_occurrences_of(
+CREATE FUNCTION batmap_episode_occurrences_as(
     event_type anyelement,
     query text,
     episode text[],
@@ -2401,9 +2401,9 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[], int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_as(anyelement, text, text[], int8[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(
@@ -2434,7 +2434,7 @@ AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE 
 COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], float8[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts; its events are text';
 
-CREATE FUNCTION batmap_episode_occurrences_of(
+CREATE FUNCTION batmap_episode_occurrences_as(
     event_type anyelement,
     query text,
     episode text[],
@@ -2444,9 +2444,9 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[], int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_as(anyelement, text, text[], float8[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(
@@ -2477,7 +2477,7 @@ AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE 
 COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], interval[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts; its events are text';
 
-CREATE FUNCTION batmap_episode_occurrences_of(
+CREATE FUNCTION batmap_episode_occurrences_as(
     event_type anyelement,
     query text,
     episode text[],
@@ -2487,12 +2487,12 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[], int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_as(anyelement, text, text[], interval[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(
+CREATE FUNCTION batmap_episode_occurrences_at(
     time_type anyelement,
     query text,
     episode int8[],
@@ -2502,12 +2502,12 @@ CREATE FUNCTION batmap_episode_occurrences(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at anyelement, ends_at anyelement, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_at_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(anyelement, text, int8[], anycompatiblearray, int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_at(anyelement, text, int8[], anycompatiblearray, int4[], text, record)
 IS 'the occurrences that the support of an episode counts, with times of any type';
 
-CREATE FUNCTION batmap_episode_occurrences_of(
+CREATE FUNCTION batmap_episode_occurrences_as(
     event_type anyelement,
     time_type anycompatible,
     query text,
@@ -2518,12 +2518,12 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at anycompatible, ends_at anycompatible, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_as_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], int8[], int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_as(anyelement, anycompatible, text, text[], int8[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts, for events of any hashable type and times of any type';
 
-CREATE FUNCTION batmap_episode_occurrences_of(
+CREATE FUNCTION batmap_episode_occurrences_as(
     event_type anyelement,
     time_type anycompatible,
     query text,
@@ -2534,9 +2534,9 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at anycompatible, ends_at anycompatible, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_as_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], interval[], int4[], text, record)
+COMMENT ON FUNCTION batmap_episode_occurrences_as(anyelement, anycompatible, text, text[], interval[], int4[], text, record)
 IS 'the occurrences that the support of an episode counts, for events of any hashable type and times of any type';
 
 CREATE FUNCTION _batmap_window_pairs_support(internal) RETURNS internal
@@ -2581,7 +2581,7 @@ AS 'MODULE_PATHNAME', 'batmap_window_pairs_text_query' LANGUAGE C STABLE PARALLE
 COMMENT ON FUNCTION batmap_window_pairs_of(text, anyelement, int8, float8, text[], text[], int8, int8, interval, text, record)
 IS 'pairs of items within a window of each other in the (time, item [, stream]) rows of a query, whose items are text';
 
-CREATE FUNCTION batmap_window_pairs_of(
+CREATE FUNCTION batmap_window_pairs_as(
     item_type anyelement,
     query text,
     within anycompatible,
@@ -2596,9 +2596,9 @@ CREATE FUNCTION batmap_window_pairs_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8)
-AS 'MODULE_PATHNAME', 'batmap_window_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_window_pairs_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_window_pairs_support;
-COMMENT ON FUNCTION batmap_window_pairs_of(anyelement, text, anycompatible, int8, float8, text[], text[], int8, int8, interval, text, record)
+COMMENT ON FUNCTION batmap_window_pairs_as(anyelement, text, anycompatible, int8, float8, text[], text[], int8, int8, interval, text, record)
 IS 'pairs of items within a window of each other in the (time, item [, stream]) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_generate_spikes(
@@ -2862,7 +2862,7 @@ AS 'MODULE_PATHNAME', 'batmap_join_project_text_query' LANGUAGE C STABLE PARALLE
 COMMENT ON FUNCTION batmap_join_project_of(text, text, int8, bool, int8, int4, int8, text, text, record)
 IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b, for a and c that are text';
 
-CREATE FUNCTION batmap_join_project_of(
+CREATE FUNCTION batmap_join_project_as(
     left_type anyelement,
     right_type anycompatible,
     left_query text,
@@ -2877,9 +2877,9 @@ CREATE FUNCTION batmap_join_project_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (a anyelement, c anycompatible, support_count int8)
-AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_join_project_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_join_project_support;
-COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text, record)
+COMMENT ON FUNCTION batmap_join_project_as(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text, record)
 IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b, for a and c of any hashable types';
 
 CREATE FUNCTION batmap_join_project_of(
@@ -2899,7 +2899,7 @@ AS 'MODULE_PATHNAME', 'batmap_join_project_text_relation' LANGUAGE C STABLE PARA
 COMMENT ON FUNCTION batmap_join_project_of(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that share a b in the (b, a) and (b, c) pairs of two relations of text items, with the number of such b';
 
-CREATE FUNCTION batmap_join_project_of(
+CREATE FUNCTION batmap_join_project_as(
     left_type anyelement,
     right_type anycompatible,
     left_relation batmap_relation,
@@ -2913,9 +2913,9 @@ CREATE FUNCTION batmap_join_project_of(
     device text DEFAULT NULL
 )
 RETURNS TABLE (a anyelement, c anycompatible, support_count int8)
-AS 'MODULE_PATHNAME', 'batmap_join_project_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_join_project_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
     SUPPORT _batmap_join_project_support;
-COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
+COMMENT ON FUNCTION batmap_join_project_as(anyelement, anycompatible, batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that share a b in the (b, a) and (b, c) pairs of two relations of text items, with the number of such b, as values of types';
 
 CREATE TYPE batmap_join_state;
@@ -3974,7 +3974,7 @@ AS 'MODULE_PATHNAME', 'batmap_all_pairs_text_query' LANGUAGE C STABLE PARALLEL R
 COMMENT ON FUNCTION batmap_all_pairs_of(text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for text ids';
 
-CREATE FUNCTION batmap_all_pairs_of(
+CREATE FUNCTION batmap_all_pairs_as(
     id_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -3987,9 +3987,9 @@ CREATE FUNCTION batmap_all_pairs_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a anyelement, id_b anyelement, intersection int8, jaccard float8)
-AS 'MODULE_PATHNAME', 'batmap_all_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_all_pairs_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs_of(anyelement, text, int8, float8, int8, int4, int8, text, text, record)
+COMMENT ON FUNCTION batmap_all_pairs_as(anyelement, text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for ids of any hashable type';
 
 -- The sets that are most like a set
@@ -4024,7 +4024,7 @@ AS 'MODULE_PATHNAME', 'batmap_similar_text_query' LANGUAGE C STABLE PARALLEL RES
 COMMENT ON FUNCTION batmap_similar_of(batmap, text, float8, int8, record)
 IS 'the (id, batmap) rows of a query that are most like a set, nearest first, for text ids';
 
-CREATE FUNCTION batmap_similar_of(
+CREATE FUNCTION batmap_similar_as(
     id_type anyelement,
     to_set batmap,
     query text,
@@ -4033,9 +4033,9 @@ CREATE FUNCTION batmap_similar_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (id anyelement, intersection int8, jaccard float8)
-AS 'MODULE_PATHNAME', 'batmap_similar_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_similar_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_similar_support;
-COMMENT ON FUNCTION batmap_similar_of(anyelement, batmap, text, float8, int8, record)
+COMMENT ON FUNCTION batmap_similar_as(anyelement, batmap, text, float8, int8, record)
 IS 'the (id, batmap) rows of a query that are most like a set, nearest first, for ids of any hashable type';
 
 -- Pair counts: they add up over disjoint sets of transactions -----------------------------------
@@ -4327,7 +4327,7 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_text_counts' LANGUAGE C STABLE PARALLEL SAFE
 COMMENT ON FUNCTION batmap_pairs_of(batmap_pair_counts, int8, float8, text[], text[], int8, int4, text, int8)
 IS 'frequent pairs of stored pair counts with text items';
 
-CREATE FUNCTION batmap_pairs_of(
+CREATE FUNCTION batmap_pairs_as(
     item_type anyelement,
     counts batmap_pair_counts,
     min_count int8 DEFAULT NULL,
@@ -4341,9 +4341,9 @@ CREATE FUNCTION batmap_pairs_of(
 )
 RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8, count_a int8, count_b int8, total int8,
     support float8, confidence float8, confidence_ba float8, lift float8, score float8)
-AS 'MODULE_PATHNAME', 'batmap_pairs_of_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_pairs_as_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 100000
     SUPPORT _batmap_pairs_counts_support;
-COMMENT ON FUNCTION batmap_pairs_of(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, int4, text, int8)
+COMMENT ON FUNCTION batmap_pairs_as(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, int4, text, int8)
 IS 'frequent pairs of stored pair counts with text items, as values of a type';
 
 CREATE FUNCTION batmap_partners(
@@ -4378,7 +4378,7 @@ AS 'MODULE_PATHNAME', 'batmap_partners_text_counts' LANGUAGE C STABLE PARALLEL S
 COMMENT ON FUNCTION batmap_partners_of(batmap_pair_counts, int8, float8, text[], text[], int8, text, int8)
 IS 'the best partners of each item in stored pair counts with text items';
 
-CREATE FUNCTION batmap_partners_of(
+CREATE FUNCTION batmap_partners_as(
     item_type anyelement,
     counts batmap_pair_counts,
     min_count int8 DEFAULT NULL,
@@ -4390,9 +4390,9 @@ CREATE FUNCTION batmap_partners_of(
     max_results int8 DEFAULT NULL
 )
 RETURNS TABLE (item anyelement, partner anyelement, rank int8, support_count int8, score float8)
-AS 'MODULE_PATHNAME', 'batmap_partners_of_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10000
+AS 'MODULE_PATHNAME', 'batmap_partners_as_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10000
     SUPPORT _batmap_partners_support;
-COMMENT ON FUNCTION batmap_partners_of(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, text, int8)
+COMMENT ON FUNCTION batmap_partners_as(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, text, int8)
 IS 'the best partners of each item in stored pair counts with text items, as values of a type';
 
 CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a int8, item_b int8) RETURNS int8

@@ -99,9 +99,9 @@ BATMAP_TABLE_FUNCTION(batmap_all_pairs_text_query) {
   return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs_of", 0, kQueryArguments, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_all_pairs_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_all_pairs_as_query) {
   return find_set_pairs(
-      query_input(fcinfo, context, "batmap_all_pairs_of", 1, kQueryArguments, item_type_argument(fcinfo, 0)));
+      query_input(fcinfo, context, "batmap_all_pairs_as", 1, kQueryArguments, item_type_argument(fcinfo, 0)));
 }
 
 BATMAP_FUNCTION(batmap_all_pairs_support) {

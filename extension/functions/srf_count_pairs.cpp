@@ -260,8 +260,8 @@ BATMAP_TABLE_FUNCTION(batmap_count_pairs_text_query) {
   return count_in_query(fcinfo, context, "batmap_count_pairs_of", 0, TEXTOID, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_count_pairs_of_query) {
-  return count_in_query(fcinfo, context, "batmap_count_pairs_of", 1, item_type_argument(fcinfo), wanted);
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_as_query) {
+  return count_in_query(fcinfo, context, "batmap_count_pairs_as", 1, item_type_argument(fcinfo), wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_count_pairs_relation) {
@@ -272,8 +272,8 @@ BATMAP_TABLE_FUNCTION(batmap_count_pairs_text_relation) {
   return count_in_relation(fcinfo, context, "batmap_count_pairs_of", 0, TEXTOID, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_count_pairs_of_relation) {
-  return count_in_relation(fcinfo, context, "batmap_count_pairs_of", 1, item_type_argument(fcinfo), wanted);
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_as_relation) {
+  return count_in_relation(fcinfo, context, "batmap_count_pairs_as", 1, item_type_argument(fcinfo), wanted);
 }
 
 BATMAP_FUNCTION(batmap_count_pairs_support) {

@@ -454,8 +454,8 @@ BATMAP_TABLE_FUNCTION(batmap_episodes_text_query) {
   return find_frequent(query_input(fcinfo, context, "batmap_episodes_of", 0, kQuery, TEXTOID), wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_episodes_of_query) {
-  return find_frequent(query_input(fcinfo, context, "batmap_episodes_of", 1, kQuery, item_type_argument(fcinfo)), wanted);
+BATMAP_TABLE_FUNCTION(batmap_episodes_as_query) {
+  return find_frequent(query_input(fcinfo, context, "batmap_episodes_as", 1, kQuery, item_type_argument(fcinfo)), wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episodes_counts) {
@@ -492,9 +492,9 @@ BATMAP_TABLE_FUNCTION(batmap_episode_count_text_query) {
   return find_episodes<EpisodeCounts>(query_input(fcinfo, context, "batmap_episode_count_of", 0, kCountQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_episode_count_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_episode_count_as_query) {
   return find_episodes<EpisodeCounts>(
-      query_input(fcinfo, context, "batmap_episode_count_of", 1, kCountQuery, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_episode_count_as", 1, kCountQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_query) {
@@ -506,19 +506,19 @@ BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_text_query) {
       query_input(fcinfo, context, "batmap_episode_occurrences_of", 0, kOccurrencesQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_as_query) {
   return find_episodes<EpisodeOccurrences>(
-      query_input(fcinfo, context, "batmap_episode_occurrences_of", 1, kOccurrencesQuery, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_episode_occurrences_as", 1, kOccurrencesQuery, item_type_argument(fcinfo)));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_time_query) {
-  return find_times(query_input(fcinfo, context, "batmap_episode_occurrences", 1, kOccurrencesQuery),
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_at_query) {
+  return find_times(query_input(fcinfo, context, "batmap_episode_occurrences_at", 1, kOccurrencesQuery),
                     item_type_argument(fcinfo));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_time_query) {
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_as_time_query) {
   return find_times(
-      query_input(fcinfo, context, "batmap_episode_occurrences_of", 2, kOccurrencesQuery, item_type_argument(fcinfo)),
+      query_input(fcinfo, context, "batmap_episode_occurrences_as", 2, kOccurrencesQuery, item_type_argument(fcinfo)),
       item_type_argument(fcinfo, 1));
 }
 

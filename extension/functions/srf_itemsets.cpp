@@ -289,9 +289,9 @@ BATMAP_TABLE_FUNCTION(batmap_itemsets_text_query) {
   return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets_of", 0, kQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_itemsets_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_itemsets_as_query) {
   return find_itemsets<ItemsetRowStream>(
-      query_input(fcinfo, context, "batmap_itemsets_of", 1, kQuery, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_itemsets_as", 1, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemsets_relation) {
@@ -302,9 +302,9 @@ BATMAP_TABLE_FUNCTION(batmap_itemsets_text_relation) {
   return find_itemsets<ItemsetRowStream>(relation_input(fcinfo, context, "batmap_itemsets_of", 0, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_itemsets_of_relation) {
+BATMAP_TABLE_FUNCTION(batmap_itemsets_as_relation) {
   return find_itemsets<ItemsetRowStream>(
-      relation_input(fcinfo, context, "batmap_itemsets_of", 1, item_type_argument(fcinfo)));
+      relation_input(fcinfo, context, "batmap_itemsets_as", 1, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_query) {
@@ -316,9 +316,9 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_text_query) {
       query_input(fcinfo, context, "batmap_itemset_spectrum_of", 0, kSpectrumQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_as_query) {
   return find_itemsets<SpectrumStream>(
-      query_input(fcinfo, context, "batmap_itemset_spectrum_of", 1, kSpectrumQuery, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_itemset_spectrum_as", 1, kSpectrumQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_relation) {
@@ -329,9 +329,9 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_text_relation) {
   return find_itemsets<SpectrumStream>(relation_input(fcinfo, context, "batmap_itemset_spectrum_of", 0, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_of_relation) {
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_as_relation) {
   return find_itemsets<SpectrumStream>(
-      relation_input(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo)));
+      relation_input(fcinfo, context, "batmap_itemset_spectrum_as", 1, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_query) {
@@ -343,9 +343,9 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_text_query) {
       query_input(fcinfo, context, "batmap_itemset_estimate_of", 0, EstimateCall::kQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_as_query) {
   return find_itemsets<EstimateStream>(
-      query_input(fcinfo, context, "batmap_itemset_estimate_of", 1, EstimateCall::kQuery, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_itemset_estimate_as", 1, EstimateCall::kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemsets_counts) { return find_stored_itemsets(fcinfo, context); }

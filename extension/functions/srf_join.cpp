@@ -164,8 +164,8 @@ BATMAP_TABLE_FUNCTION(batmap_join_project_text_query) {
   return join_queries(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_of_query) {
-  return join_queries(fcinfo, context, "batmap_join_project_of", 2, item_type_argument(fcinfo, 0),
+BATMAP_TABLE_FUNCTION(batmap_join_project_as_query) {
+  return join_queries(fcinfo, context, "batmap_join_project_as", 2, item_type_argument(fcinfo, 0),
                       item_type_argument(fcinfo, 1));
 }
 
@@ -177,8 +177,8 @@ BATMAP_TABLE_FUNCTION(batmap_join_project_text_relation) {
   return join_relations(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_of_relation) {
-  return join_relations(fcinfo, context, "batmap_join_project_of", 2, item_type_argument(fcinfo, 0),
+BATMAP_TABLE_FUNCTION(batmap_join_project_as_relation) {
+  return join_relations(fcinfo, context, "batmap_join_project_as", 2, item_type_argument(fcinfo, 0),
                         item_type_argument(fcinfo, 1));
 }
 

@@ -262,8 +262,8 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_text_query) {
   return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 0, kPairsQuery, TEXTOID), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_of_query) {
-  return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 1, kPairsQuery, item_type_argument(fcinfo)), kPairs,
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_pairs_as", 1, kPairsQuery, item_type_argument(fcinfo)), kPairs,
                     wanted);
 }
 
@@ -275,8 +275,8 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_text_relation) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 0, TEXTOID), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_of_relation) {
-  return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo)), kPairs, wanted);
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_pairs_as", 1, item_type_argument(fcinfo)), kPairs, wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_pairs_counts) { return find_counted_pairs(fcinfo, context, "batmap_pairs", 0, kPairs, wanted); }
@@ -285,8 +285,8 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 0, kPairs, wanted, TEXTOID);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_of_counts) {
-  return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 1, kPairs, wanted, item_type_argument(fcinfo));
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_counts) {
+  return find_counted_pairs(fcinfo, context, "batmap_pairs_as", 1, kPairs, wanted, item_type_argument(fcinfo));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_pairs_kept) { return find_kept_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted); }
@@ -303,8 +303,8 @@ BATMAP_TABLE_FUNCTION(batmap_partners_text_query) {
   return find_pairs(query_input(fcinfo, context, "batmap_partners_of", 0, kPartnersQuery, TEXTOID), kPartners, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_partners_of_query) {
-  return find_pairs(query_input(fcinfo, context, "batmap_partners_of", 1, kPartnersQuery, item_type_argument(fcinfo)),
+BATMAP_TABLE_FUNCTION(batmap_partners_as_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_partners_as", 1, kPartnersQuery, item_type_argument(fcinfo)),
                     kPartners, wanted);
 }
 
@@ -316,8 +316,8 @@ BATMAP_TABLE_FUNCTION(batmap_partners_text_relation) {
   return find_pairs(relation_input(fcinfo, context, "batmap_partners_of", 0, TEXTOID), kPartners, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_partners_of_relation) {
-  return find_pairs(relation_input(fcinfo, context, "batmap_partners_of", 1, item_type_argument(fcinfo)), kPartners, wanted);
+BATMAP_TABLE_FUNCTION(batmap_partners_as_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_partners_as", 1, item_type_argument(fcinfo)), kPartners, wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_partners_counts) {
@@ -328,8 +328,8 @@ BATMAP_TABLE_FUNCTION(batmap_partners_text_counts) {
   return find_counted_pairs(fcinfo, context, "batmap_partners_of", 0, kPartners, wanted, TEXTOID);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_partners_of_counts) {
-  return find_counted_pairs(fcinfo, context, "batmap_partners_of", 1, kPartners, wanted, item_type_argument(fcinfo));
+BATMAP_TABLE_FUNCTION(batmap_partners_as_counts) {
+  return find_counted_pairs(fcinfo, context, "batmap_partners_as", 1, kPartners, wanted, item_type_argument(fcinfo));
 }
 
 /// Planner support. When the planner calls it, the library gets loaded, in time for the

@@ -115,9 +115,9 @@ BATMAP_TABLE_FUNCTION(batmap_recommend_text_query) {
   return recommend_items(query_input(fcinfo, context, "batmap_recommend_of", 1, kQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_recommend_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_as_query) {
   if (PG_ARGISNULL(1)) return nullptr;
-  return recommend_items(query_input(fcinfo, context, "batmap_recommend_of", 2, kQuery, item_type_argument(fcinfo)));
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend_as", 2, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
@@ -130,9 +130,9 @@ BATMAP_TABLE_FUNCTION(batmap_recommend_text_relation) {
   return recommend_items(relation_input(fcinfo, context, "batmap_recommend_of", 1, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_recommend_of_relation) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_as_relation) {
   if (PG_ARGISNULL(1)) return nullptr;
-  return recommend_items(relation_input(fcinfo, context, "batmap_recommend_of", 2, item_type_argument(fcinfo)));
+  return recommend_items(relation_input(fcinfo, context, "batmap_recommend_as", 2, item_type_argument(fcinfo)));
 }
 
 BATMAP_FUNCTION(batmap_recommend_support) {

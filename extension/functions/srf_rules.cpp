@@ -174,8 +174,8 @@ BATMAP_TABLE_FUNCTION(batmap_rules_text_query) {
   return find_rules(query_input(fcinfo, context, "batmap_rules_of", 0, kQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_rules_of_query) {
-  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 1, kQuery, item_type_argument(fcinfo)));
+BATMAP_TABLE_FUNCTION(batmap_rules_as_query) {
+  return find_rules(query_input(fcinfo, context, "batmap_rules_as", 1, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_rules_relation) { return find_rules(relation_input(fcinfo, context, "batmap_rules", 0)); }
@@ -184,8 +184,8 @@ BATMAP_TABLE_FUNCTION(batmap_rules_text_relation) {
   return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 0, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_rules_of_relation) {
-  return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo)));
+BATMAP_TABLE_FUNCTION(batmap_rules_as_relation) {
+  return find_rules(relation_input(fcinfo, context, "batmap_rules_as", 1, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_rules_counts) { return find_stored_rules(fcinfo, context); }

@@ -108,8 +108,8 @@ BATMAP_TABLE_FUNCTION(batmap_similar_text_query) {
   return find_similar(query_input(fcinfo, context, "batmap_similar_of", 1, kQuery, TEXTOID), 0);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_similar_of_query) {
-  return find_similar(query_input(fcinfo, context, "batmap_similar_of", 2, kQuery, item_type_argument(fcinfo, 0)), 1);
+BATMAP_TABLE_FUNCTION(batmap_similar_as_query) {
+  return find_similar(query_input(fcinfo, context, "batmap_similar_as", 2, kQuery, item_type_argument(fcinfo, 0)), 1);
 }
 
 BATMAP_FUNCTION(batmap_similar_support) {

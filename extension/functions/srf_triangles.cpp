@@ -119,9 +119,9 @@ BATMAP_TABLE_FUNCTION(batmap_edge_triangles_text_query) {
   return find_triangles<EdgeTriangles>(query_input(fcinfo, context, "batmap_edge_triangles_of", 0, kEdgesQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_edge_triangles_of_query) {
+BATMAP_TABLE_FUNCTION(batmap_edge_triangles_as_query) {
   return find_triangles<EdgeTriangles>(
-      query_input(fcinfo, context, "batmap_edge_triangles_of", 1, kEdgesQuery, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_edge_triangles_as", 1, kEdgesQuery, item_type_argument(fcinfo)));
 }
 
 /// Planner support of the forms with an answer for each edge.

@@ -158,8 +158,8 @@ BATMAP_TABLE_FUNCTION(batmap_window_pairs_text_query) {
   return find_window_pairs(query_input(fcinfo, context, "batmap_window_pairs_of", 0, kQuery, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_window_pairs_of_query) {
-  return find_window_pairs(query_input(fcinfo, context, "batmap_window_pairs_of", 1, kQuery, item_type_argument(fcinfo)));
+BATMAP_TABLE_FUNCTION(batmap_window_pairs_as_query) {
+  return find_window_pairs(query_input(fcinfo, context, "batmap_window_pairs_as", 1, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_FUNCTION(batmap_window_pairs_support) {

@@ -110,7 +110,7 @@ class ValueKeys {
                   errmsg("the items \"%s\" and \"%s\" are the same value of type %s", shown(first), shown(second),
                          format_type_be(item_type)),
                   errhint("Cast items to the type, and then to text, before they are aggregated: item::%s::text. Without "
-                          "NULL::%s the items are text.",
+                          "NULL::%s, in the _of form, the items are text.",
                           format_type_be(item_type), format_type_be(item_type))));
   pg_unreachable();
 }
@@ -201,7 +201,7 @@ Oid item_type_argument(FunctionCallInfo fcinfo, int index) {
   const Oid item_type = get_fn_expr_argtype(fcinfo->flinfo, index);
   if (!OidIsValid(item_type))
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("could not determine the item type"),
-                    errhint("Give a NULL of the type, such as NULL::uuid, or leave it away if items are text.")));
+                    errhint("Give a NULL of the type, such as NULL::uuid, or call the _of form if items are text.")));
   return item_type;
 }
 

@@ -36,7 +36,7 @@ int hint_at_integers(Oid actual, const char* values, const char* hint) {
   if (base == JSONBOID || base == JSONOID)
     return errhint("Make a row of each element: SELECT ..., jsonb_array_elements_text(...).");
   if (hint != nullptr) return errhint("%s", hint);
-  return errhint("The _of form of the function takes %s of any hashable type.", values);
+  return errhint("The _of form of the function takes text %s, the _as form those of any hashable type.", values);
 }
 
 }  // namespace

@@ -533,7 +533,7 @@ class Checker {
       if (!call.method.empty()) arguments += ", method => '" + call.method + "'";
       const bool right_of = !is_integer(item_of(call, 1).type);
       const std::string types = of || right_of ? type + "NULL::" + type_name(item_of(call, 1).type) + ", " : "";
-      out.function = text("SELECT * FROM batmap_join_project%s(%s%s, %s%s)", types.empty() ? "" : "_of", types.c_str(),
+      out.function = text("SELECT * FROM batmap_join_project%s(%s%s, %s%s)", types.empty() ? "" : "_as", types.c_str(),
                           quoted("SELECT i, " + key + source(call, 0)).c_str(),
                           quoted("SELECT " + key + ", i" + source(call, 1)).c_str(), arguments.c_str());
       out.sql = text(
@@ -553,7 +553,7 @@ class Checker {
     if (call.function == Function::kPairs) {
       if (!call.method.empty()) arguments += ", method => '" + call.method + "'";
       out.function = text("SELECT item_a, item_b, support_count, count_a, count_b, total FROM batmap_pairs%s(%s%s%s)",
-                          of ? "_of" : "", of ? type.c_str() : "", rows.c_str(), arguments.c_str());
+                          of ? "_as" : "", of ? type.c_str() : "", rows.c_str(), arguments.c_str());
       out.sql = sets +
                 "SELECT x, y, p.n, a.n, b.n, total.n FROM p JOIN s a ON a.i = x JOIN s b ON b.i = y CROSS JOIN total"
                 " ORDER BY 3 DESC, 1, 2" +
@@ -562,7 +562,7 @@ class Checker {
       const int length = triples(call) > 2e6 ? std::min(call.max_length, 2) : call.max_length;
       if (!call.algorithm.empty()) arguments += ", algorithm => '" + call.algorithm + "'";
       out.function = text("SELECT itemset, length, support_count, total FROM batmap_itemsets%s(%s%s%s, max_length => %d)",
-                          of ? "_of" : "", of ? type.c_str() : "", rows.c_str(), arguments.c_str(), length);
+                          of ? "_as" : "", of ? type.c_str() : "", rows.c_str(), arguments.c_str(), length);
       out.sql = sets + text("SELECT ARRAY[i], 1, s.n, total.n FROM s, total WHERE s.n >= %d", m);
       if (length >= 2) out.sql += " UNION ALL SELECT ARRAY[x, y], 2, p.n, total.n FROM p, total";
       if (length >= 3)
@@ -577,7 +577,7 @@ class Checker {
       out.function = text(
           "SELECT lhs, rhs, support_count, lhs_count, rhs_count, total FROM batmap_rules%s(%s%s,"
           " min_count => %d, min_confidence => %d / 8.0, max_lhs => 1)",
-          of ? "_of" : "", of ? type.c_str() : "", rows.c_str(), m, call.confidence_eighths);
+          of ? "_as" : "", of ? type.c_str() : "", rows.c_str(), m, call.confidence_eighths);
       out.sql =
           sets + text(
                      ", r AS (SELECT x, y, n FROM p UNION ALL SELECT y, x, n FROM p) SELECT ARRAY[x], ARRAY[y], r.n, a.n,"

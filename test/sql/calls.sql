@@ -40,7 +40,7 @@ EXECUTE partners('order_lines', 'order_id', 'product_id');
 -- parameters of the text, with and without names of columns
 SELECT count(*) FROM batmap_pairs('SELECT order_id, product_id FROM order_lines WHERE order_id < $1', 1, params => ROW(5));
 SELECT count(*) FROM batmap_pairs('SELECT * FROM order_lines WHERE order_id < $1', 'order_id', 'product_id', 1, params => ROW(5));
-SELECT count(*) FROM batmap_pairs_of(NULL::text, 'SELECT * FROM order_lines WHERE order_id < $1', 1, tid_column => 'order_id', item_column => 'product', params => ROW(5));
+SELECT count(*) FROM batmap_pairs_as(NULL::text, 'SELECT * FROM order_lines WHERE order_id < $1', 1, tid_column => 'order_id', item_column => 'product', params => ROW(5));
 SELECT count(*) FROM batmap_estimate('SELECT * FROM order_lines WHERE order_id < $1', 'order_id', 'product_id', 1, params => ROW(5));
 EXPLAIN (VERBOSE, COSTS OFF) SELECT item_a FROM batmap_pairs('SELECT * FROM order_lines WHERE order_id < $1', 'order_id', 'product_id', 1, params => ROW(5));
 -- what is wrong

@@ -30,15 +30,15 @@ SELECT item_a, item_b, support_count FROM batmap_count_pairs('SELECT tid, array_
 
 -- items of other types
 SELECT item_a, item_b, support_count, count_a, count_b FROM batmap_count_pairs_of('SELECT tid, name FROM lines', 'SELECT ''item '' || a, ''item '' || b FROM wanted ORDER BY place');
-SELECT item_a, item_b, support_count, pg_typeof(item_a) FROM batmap_count_pairs_of(NULL::uuid, 'SELECT tid, md5(name)::uuid FROM lines', 'SELECT md5(''item 1'')::uuid, md5(''item 4'')::uuid');
-SELECT item_a, item_b, support_count, pg_typeof(item_a) FROM batmap_count_pairs_of(NULL::numeric, 'SELECT tid, item::numeric FROM lines', 'VALUES (1.0, 4.00), (4, 1)');
+SELECT item_a, item_b, support_count, pg_typeof(item_a) FROM batmap_count_pairs_as(NULL::uuid, 'SELECT tid, md5(name)::uuid FROM lines', 'SELECT md5(''item 1'')::uuid, md5(''item 4'')::uuid');
+SELECT item_a, item_b, support_count, pg_typeof(item_a) FROM batmap_count_pairs_as(NULL::numeric, 'SELECT tid, item::numeric FROM lines', 'VALUES (1.0, 4.00), (4, 1)');
 SELECT item_a, support_count FROM batmap_count_pairs_of('SELECT tid, name::varchar FROM lines', 'SELECT ''item 1''::varchar, ''item 4''::text');
 
 -- relations
 CREATE TABLE kept AS SELECT tid % 2 AS half, batmap_relation_agg(tid, item) AS r, batmap_relation_agg(tid, name) AS t, batmap_relation_agg(tid, item::text) AS d FROM lines WHERE tid IS NOT NULL GROUP BY 1;
 SELECT half, c.item_a, c.item_b, c.support_count, c.count_a, c.total FROM kept, batmap_count_pairs(r, 'SELECT a, b FROM wanted WHERE place < 7 ORDER BY place') c ORDER BY half;
 SELECT half, c.item_a, c.item_b, c.support_count, c.score FROM kept, batmap_count_pairs_of(t, 'VALUES (''item 4'', ''item 1''), (''none'', ''item 4'')', measure => 'jaccard') c ORDER BY half;
-SELECT half, c.item_a, c.item_b, c.support_count, pg_typeof(c.item_b) FROM kept, batmap_count_pairs_of(NULL::int, d, 'SELECT a, b FROM wanted WHERE place < $1 ORDER BY place', params => ROW(4)) c ORDER BY half;
+SELECT half, c.item_a, c.item_b, c.support_count, pg_typeof(c.item_b) FROM kept, batmap_count_pairs_as(NULL::int, d, 'SELECT a, b FROM wanted WHERE place < $1 ORDER BY place', params => ROW(4)) c ORDER BY half;
 SELECT c.* FROM batmap_count_pairs(NULL::batmap_relation, 'VALUES (1, 2), (3, 3)') c;
 SELECT c.* FROM batmap_count_pairs_of(NULL::batmap_relation, 'VALUES (''a'', ''b'')') c;
 SELECT c.* FROM kept, batmap_count_pairs(t, 'VALUES (1, 2)') c;
@@ -67,7 +67,7 @@ SELECT * FROM batmap_triangles('roads');
 SELECT * FROM batmap_edge_triangles('roads');
 SELECT operation, method, input, rows_read, items, results FROM batmap_last_run();
 SELECT * FROM batmap_edge_triangles_of('SELECT chr(96 + a), chr(96 + b) FROM roads WHERE a < $1', params => ROW(7));
-SELECT node_a, node_b, triangles, pg_typeof(node_a) FROM batmap_edge_triangles_of(NULL::date, 'SELECT ''2024-01-01''::date + a, ''2024-01-01''::date + b FROM roads') WHERE triangles > 1;
+SELECT node_a, node_b, triangles, pg_typeof(node_a) FROM batmap_edge_triangles_as(NULL::date, 'SELECT ''2024-01-01''::date + a, ''2024-01-01''::date + b FROM roads') WHERE triangles > 1;
 SELECT * FROM batmap_triangles('SELECT md5(a::text)::uuid, md5(b::text)::uuid FROM roads');
 SELECT * FROM batmap_triangles('SELECT a::text, b::varchar FROM roads WHERE a < $1', params => ROW(4));
 SELECT * FROM batmap_triangles('SELECT a, b FROM roads WHERE false');

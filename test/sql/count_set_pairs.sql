@@ -32,8 +32,8 @@ SELECT item_a, support_count FROM batmap_count_pairs('SELECT id, items::tag_set 
 
 -- ids of other types
 SELECT item_a, item_b, support_count, count_a, count_b FROM batmap_count_pairs_of('SELECT name, items FROM sets', 'SELECT ''set '' || a, ''set '' || b FROM wanted ORDER BY place');
-SELECT item_a, item_b, support_count, total, pg_typeof(item_a) FROM batmap_count_pairs_of(NULL::uuid, 'SELECT md5(name)::uuid, items FROM sets', 'SELECT md5(''set 3'')::uuid, md5(''set 7'')::uuid');
-SELECT item_a, item_b, support_count, pg_typeof(item_a) FROM batmap_count_pairs_of(NULL::numeric, 'SELECT id::numeric, items FROM sets', 'VALUES (3.0, 7.00), (7, 3)');
+SELECT item_a, item_b, support_count, total, pg_typeof(item_a) FROM batmap_count_pairs_as(NULL::uuid, 'SELECT md5(name)::uuid, items FROM sets', 'SELECT md5(''set 3'')::uuid, md5(''set 7'')::uuid');
+SELECT item_a, item_b, support_count, pg_typeof(item_a) FROM batmap_count_pairs_as(NULL::numeric, 'SELECT id::numeric, items FROM sets', 'VALUES (3.0, 7.00), (7, 3)');
 
 -- nothing to count
 SELECT * FROM batmap_count_pairs('SELECT id, items FROM sets WHERE false', 'VALUES (1, 2)');
@@ -73,7 +73,7 @@ SELECT expected_rows($$batmap_count_pairs('SELECT id, items FROM sets', 'TABLE p
        expected_rows($$batmap_count_pairs('elements', 'TABLE pairs', tid_column => 'element', item_column => 'id')$$) AS named,
        expected_rows($$batmap_count_pairs_of('SELECT element, name FROM elements', 'SELECT a::text, b::text FROM pairs')$$) AS texts,
        expected_rows($$batmap_count_pairs(NULL::batmap_relation, 'TABLE pairs')$$) AS relation,
-       expected_rows($$batmap_count_pairs_of(NULL::int, NULL::batmap_relation, 'TABLE pairs')$$) AS relation_of,
+       expected_rows($$batmap_count_pairs_as(NULL::int, NULL::batmap_relation, 'TABLE pairs')$$) AS relation_of,
        expected_rows($$batmap_edge_triangles('TABLE pairs')$$) AS edges,
        expected_rows($$batmap_triangles('TABLE pairs')$$) AS triangles,
        expected_rows($$batmap_similar('{1,2}', 'SELECT a, items FROM pairs, sets')$$) < 1000 AS like_few,

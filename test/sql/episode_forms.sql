@@ -16,7 +16,7 @@ SELECT * FROM batmap_episode_count('SELECT at::date, page, person FROM visits', 
 SELECT * FROM batmap_episodes('SELECT at, page, person FROM visits', ARRAY[interval '0', '2 days'], min_count => 2, min_length => 2);
 SELECT * FROM batmap_episodes('SELECT at::date, page, person FROM visits', ARRAY[[0, 1], [1, 2]], min_count => 1, min_length => 2);
 SELECT * FROM batmap_episodes('SELECT at::date, page, person FROM visits', ARRAY[0, NULL]::int2[], min_count => 2, min_length => 2);
-SELECT * FROM batmap_episodes_of(NULL::date, 'SELECT at, at::date, person FROM visits', ARRAY[interval '0', NULL], min_count => 1, min_length => 3);
+SELECT * FROM batmap_episodes_as(NULL::date, 'SELECT at, at::date, person FROM visits', ARRAY[interval '0', NULL], min_count => 1, min_length => 3);
 -- a rate of dates with integer gaps is by the day: 3 + 2 + 0 days
 SELECT episode FROM batmap_episodes('SELECT at::date, page, person FROM visits', ARRAY[0, 2], min_rate => 0.4);
 CREATE DOMAIN day AS date;
@@ -26,17 +26,17 @@ SELECT * FROM batmap_episode_count('SELECT at::day, page, person FROM visits', '
 SELECT * FROM batmap_episode_occurrences('VALUES (1, 1), (3, 2), (9, 1)', '{1, 2}'::int2[], '{0, 5}'::int2[]);
 SELECT * FROM batmap_episode_occurrences_of('VALUES (1, ''a''), (3, ''b''), (9, ''a'')', '{a, b}', '{0, 5}'::int2[]);
 -- occurrences: the type of the times is named
-SELECT * FROM batmap_episode_occurrences(NULL::timestamp, 'SELECT at, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);
-SELECT * FROM batmap_episode_occurrences(NULL::timestamptz, 'SELECT at::timestamptz, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);
-SELECT * FROM batmap_episode_occurrences(NULL::date, 'SELECT at::date, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);
-SELECT * FROM batmap_episode_occurrences(NULL::date, 'SELECT at::date, page, person FROM visits', '{1, 2}', ARRAY[0, 2]);
-SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences(NULL::int2, 'VALUES (1::int2, 1), (3::int2, 2)', '{1, 2}', ARRAY[0, 2]);
-SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences(NULL::int4, 'VALUES (1, 1), (3, 2)', '{1, 2}', ARRAY[0, 2]);
-SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences(NULL::int8, 'VALUES (1, 1), (3, 2)', '{1, 2}', ARRAY[0, 2]);
-SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences(NULL::float4, 'VALUES (1.5::float4, 1), (3, 2)', '{1, 2}', ARRAY[0, 2.5]);
-SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences(NULL::float8, 'VALUES (1.5::float8, 1), (3, 2)', '{1, 2}', ARRAY[0, 2.5]);
-SELECT * FROM batmap_episode_occurrences_of(NULL::text, NULL::date, 'SELECT at::date, ''p'' || page, person FROM visits', '{p1, p2}', ARRAY[0, 1]);
-SELECT * FROM batmap_episode_occurrences_of(NULL::int4, NULL::timestamp, 'TABLE visits', '{2, 3}', ARRAY[interval '0', '2 days']);
+SELECT * FROM batmap_episode_occurrences_at(NULL::timestamp, 'SELECT at, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);
+SELECT * FROM batmap_episode_occurrences_at(NULL::timestamptz, 'SELECT at::timestamptz, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);
+SELECT * FROM batmap_episode_occurrences_at(NULL::date, 'SELECT at::date, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);
+SELECT * FROM batmap_episode_occurrences_at(NULL::date, 'SELECT at::date, page, person FROM visits', '{1, 2}', ARRAY[0, 2]);
+SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences_at(NULL::int2, 'VALUES (1::int2, 1), (3::int2, 2)', '{1, 2}', ARRAY[0, 2]);
+SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences_at(NULL::int4, 'VALUES (1, 1), (3, 2)', '{1, 2}', ARRAY[0, 2]);
+SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences_at(NULL::int8, 'VALUES (1, 1), (3, 2)', '{1, 2}', ARRAY[0, 2]);
+SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences_at(NULL::float4, 'VALUES (1.5::float4, 1), (3, 2)', '{1, 2}', ARRAY[0, 2.5]);
+SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences_at(NULL::float8, 'VALUES (1.5::float8, 1), (3, 2)', '{1, 2}', ARRAY[0, 2.5]);
+SELECT * FROM batmap_episode_occurrences_as(NULL::text, NULL::date, 'SELECT at::date, ''p'' || page, person FROM visits', '{p1, p2}', ARRAY[0, 1]);
+SELECT * FROM batmap_episode_occurrences_as(NULL::int4, NULL::timestamp, 'TABLE visits', '{2, 3}', ARRAY[interval '0', '2 days']);
 
 -- as many as the support counts: by streams, and of steps
 CREATE TABLE carts AS SELECT t AS day, item, person
@@ -49,7 +49,7 @@ FROM (VALUES ('{a,b,c}'::text[], '{1,2,2}'::int4[], 4), ('{a,c}', NULL, 2), ('{b
              FROM batmap_episode_occurrences_of('TABLE carts', e.episode, ARRAY[0, e.high], e.steps, c.counting) o) o ORDER BY 1, c.ordinality;
 SELECT reason, method FROM batmap_last_run();
 SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97, 98, 99}', ARRAY[0, NULL], '{1, 2, 2}', 'streams');
-SELECT * FROM batmap_episode_occurrences(NULL::int8, 'SELECT day, ascii(item), person FROM carts', '{97, 98, 99}', ARRAY[0, NULL], steps => '{1, 2, 2}', counting => 'streams');
+SELECT * FROM batmap_episode_occurrences_at(NULL::int8, 'SELECT day, ascii(item), person FROM carts', '{97, 98, 99}', ARRAY[0, NULL], steps => '{1, 2, 2}', counting => 'streams');
 SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97}', ARRAY[0, 1], counting => 'starts');
 SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item) FROM carts', '{97}', ARRAY[0, 1], counting => 'streams');
 SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97, 98}', ARRAY[0, 1], '{1, 3}');
@@ -80,10 +80,10 @@ SELECT * FROM batmap_episodes('SELECT at::date, page FROM visits', ARRAY[0.5, 1]
 SELECT * FROM batmap_episodes('SELECT at::time, page FROM visits', ARRAY[interval '0', '1 s'], min_count => 1);
 SELECT * FROM batmap_episode_occurrences('SELECT at, page FROM visits', '{1, 2}', ARRAY[interval '0', '1 s']);
 SELECT * FROM batmap_episode_occurrences('SELECT at::date, page FROM visits', '{1, 2}', ARRAY[0, 1]);
-SELECT * FROM batmap_episode_occurrences(NULL::date, 'SELECT at, page FROM visits', '{1, 2}', ARRAY[interval '0', '1 s']);
-SELECT * FROM batmap_episode_occurrences(NULL::text, 'SELECT at, page FROM visits', '{1, 2}', ARRAY[interval '0', '1 s']);
-SELECT * FROM batmap_episode_occurrences(NULL::date, 'SELECT at::date, page FROM visits', '{1, 2}', ARRAY[0.5, 1]);
-SELECT * FROM batmap_episode_occurrences(NULL::day, 'SELECT at::date, page FROM visits', '{1, 2}', ARRAY[0, 1]);
+SELECT * FROM batmap_episode_occurrences_at(NULL::date, 'SELECT at, page FROM visits', '{1, 2}', ARRAY[interval '0', '1 s']);
+SELECT * FROM batmap_episode_occurrences_at(NULL::text, 'SELECT at, page FROM visits', '{1, 2}', ARRAY[interval '0', '1 s']);
+SELECT * FROM batmap_episode_occurrences_at(NULL::date, 'SELECT at::date, page FROM visits', '{1, 2}', ARRAY[0.5, 1]);
+SELECT * FROM batmap_episode_occurrences_at(NULL::day, 'SELECT at::date, page FROM visits', '{1, 2}', ARRAY[0, 1]);
 
 -- ---- streams are counted
 SELECT episode, support_count FROM batmap_episodes_of('SELECT at, page::text, person FROM visits', ARRAY[interval '0', NULL], min_count => 1,

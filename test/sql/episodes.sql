@@ -184,7 +184,7 @@ SELECT * FROM batmap_episodes('SELECT at FROM log', ARRAY[0, 20], min_count => 1
 SELECT * FROM batmap_episodes('TABLE log', ARRAY[0, 20], min_count => 1, counting => 'minimal');
 SELECT * FROM batmap_episodes('TABLE log', ARRAY[0, 20], min_count => 1, algorithm => 'magic');
 SELECT * FROM batmap_episodes('TABLE log', ARRAY[0, 20], min_count => 1, include => '{1, NULL}');
-SELECT * FROM batmap_episodes_of(NULL::int4, 'TABLE named', ARRAY[0, 20], min_count => 1);
+SELECT * FROM batmap_episodes_as(NULL::int4, 'TABLE named', ARRAY[0, 20], min_count => 1);
 SELECT * FROM batmap_episodes('SELECT ''infinity''::timestamptz, 1', ARRAY[interval '0', '1 s'], min_count => 1);
 SELECT * FROM batmap_episodes('SELECT ''NaN''::float8, 1', ARRAY[0.5, 1.5], min_count => 1);
 SELECT * FROM batmap_episodes('SELECT 1e15::float8, 1', ARRAY[0.5, 1.5], min_count => 1);

@@ -61,6 +61,6 @@ SELECT * FROM batmap_estimate('SELECT tid, name::xml FROM named', min_count => 2
 SELECT * FROM batmap_estimate('TABLE named', min_count => 20, tid_column => 'tid', item_column => 'nothing');
 SELECT itemsets = (SELECT count(*) FROM batmap_itemsets_of('SELECT tid, name FROM named', min_count => 60, include => '{item 1,item 2}')) AS same
 FROM batmap_itemset_estimate_of('SELECT tid, name FROM named', min_count => 60, include => '{item 1,item 2}', timeout => '1 hour');
-SELECT itemsets, items FROM batmap_itemset_estimate_of(NULL::uuid, 'SELECT tid, md5(name)::uuid FROM named', min_count => 100, timeout => '1 hour');
+SELECT itemsets, items FROM batmap_itemset_estimate_as(NULL::uuid, 'SELECT tid, md5(name)::uuid FROM named', min_count => 100, timeout => '1 hour');
 SELECT itemsets FROM batmap_itemset_estimate('SELECT tid, name FROM named', min_count => 100);
 DROP TABLE dense, named;

@@ -26,8 +26,8 @@ SELECT * FROM batmap_rules('SELECT 1, 5', min_count => 1, min_lift => 'Infinity'
 SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 5', min_support => 1e-10, top_k => 9223372036854775807);
 SELECT * FROM batmap_recommend('{{1,2},{3,4}}', 'VALUES (1, 1), (1, 4), (1, 5)');
 SELECT * FROM batmap_recommend_of('{}', 'VALUES (1, text ''a'')');
-SELECT * FROM batmap_recommend_of(NULL::point, '{"(1,1)"}', 'VALUES (1, point ''(1,1)'')');
-SELECT * FROM batmap_itemset_spectrum_of(NULL, 'SELECT 1, 2', min_count => 1);
+SELECT * FROM batmap_recommend_as(NULL::point, '{"(1,1)"}', 'VALUES (1, point ''(1,1)'')');
+SELECT * FROM batmap_itemset_spectrum_as(NULL, 'SELECT 1, 2', min_count => 1);
 SELECT count(*) FROM batmap_recommend('{1}', 'VALUES (1, 1), (1, 2)') l, batmap_recommend('{1}', 'VALUES (1, 1), (1, 2)') r;
 -- plans, cursors, window functions, rescans, prepared statements
 \getenv here PG_ABS_SRCDIR

@@ -25,7 +25,7 @@ SELECT count(*) FROM batmap_itemsets(NULL::batmap_relation, min_count => 1);
 SELECT count(*) FROM batmap_itemsets('SELECT 1, 2 WHERE false', min_count => 1);
 -- items of other types
 SELECT * FROM batmap_itemsets_of($$SELECT tid, 'i' || item FROM baskets$$, min_count => 2);
-SELECT itemset, pg_typeof(itemset) FROM batmap_itemsets_of(NULL::date, $$SELECT tid, date '2026-01-01' + item FROM baskets$$, top_k => 3);
+SELECT itemset, pg_typeof(itemset) FROM batmap_itemsets_as(NULL::date, $$SELECT tid, date '2026-01-01' + item FROM baskets$$, top_k => 3);
 SELECT itemset FROM batmap_itemsets_of($$SELECT tid, 'i' || item FROM baskets$$, min_count => 1, include => '{i40,x}',
     exclude => '{i30}') ORDER BY 1;
 -- the number of itemsets of each length and support, without listing them
@@ -121,7 +121,7 @@ SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, a
 SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, timeout => '-1 s');
 SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, include => '{1,NULL}');
 SELECT * FROM batmap_itemsets(NULL::text, min_count => 1);
-SELECT * FROM batmap_itemsets_of(NULL, 'SELECT 1, 2', min_count => 1);
+SELECT * FROM batmap_itemsets_as(NULL, 'SELECT 1, 2', min_count => 1);
 SELECT * FROM batmap_itemset_spectrum('SELECT 1', min_count => 1);
 SELECT sum(itemsets) FROM batmap_itemset_spectrum('SELECT 1, i FROM generate_series(1, 70) i', min_count => 1);
 DROP TABLE baskets, many, one;

@@ -112,10 +112,10 @@ SELECT half, p.* FROM (SELECT a % 2 AS half, batmap_relation_agg(b, a) AS l FROM
     LATERAL batmap_join_project(g.l, (SELECT batmap_relation_agg(b, c) FROM s), min_count => 1) p ORDER BY 1, 2, 3;
 
 -- a and c of other types, each of its own
-SELECT a, c, support_count, pg_typeof(a), pg_typeof(c) FROM batmap_join_project_of(NULL::text, NULL::numeric, 'SELECT ''a'' || a, b FROM r', 'SELECT b, c / 2.0 FROM s') ORDER BY a, c;
-SELECT * FROM batmap_join_project_of(NULL::uuid, NULL::date, 'SELECT md5(a::text)::uuid, b FROM r', 'SELECT b, date ''2026-01-01'' + c FROM s', min_count => 2);
+SELECT a, c, support_count, pg_typeof(a), pg_typeof(c) FROM batmap_join_project_as(NULL::text, NULL::numeric, 'SELECT ''a'' || a, b FROM r', 'SELECT b, c / 2.0 FROM s') ORDER BY a, c;
+SELECT * FROM batmap_join_project_as(NULL::uuid, NULL::date, 'SELECT md5(a::text)::uuid, b FROM r', 'SELECT b, date ''2026-01-01'' + c FROM s', min_count => 2);
 SELECT * FROM batmap_join_project_of('SELECT ''x'' || a, ''b'' || b FROM r', 'SELECT ''b'' || b, ''x'' || c FROM s', top_k => 2);
-SELECT * FROM batmap_join_project_of(NULL::text, NULL::int, 'SELECT ''x'' || a, b FROM r', 'SELECT b, c FROM s', distinct_only => true) ORDER BY a, c;
+SELECT * FROM batmap_join_project_as(NULL::text, NULL::int, 'SELECT ''x'' || a, b FROM r', 'SELECT b, c FROM s', distinct_only => true) ORDER BY a, c;
 SELECT count(*) AS wrong FROM (SELECT a::int, c::int, support_count FROM batmap_join_project_of('SELECT a::text, b::text FROM lefts', 'SELECT b::text, c::text FROM rights') EXCEPT SELECT * FROM plain) d;
 SELECT results = (SELECT count(*) FROM plain) AS complete FROM batmap_last_run();
 
@@ -197,10 +197,10 @@ SELECT * FROM refused($$'SELECT a, point(1, 2) FROM r', 'SELECT point(1, 2), c F
 SELECT * FROM refused($$'DELETE FROM r', 'TABLE s'$$);
 SELECT * FROM refused($$'TABLE r', 'TABLE nowhere'$$);
 SELECT * FROM refused($$'TABLE r', 'SELECT 1 / (b - b), c FROM s'$$);
-SELECT sqlstate_, message FROM refused($$NULL, NULL, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_of');
-SELECT * FROM refused($$NULL::text, NULL::int, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_of');
-SELECT * FROM refused($$NULL::int, NULL::text, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_of');
-SELECT * FROM refused($$NULL::json, NULL::int, 'SELECT ''{}''::json, b FROM r', 'TABLE s'$$, 'batmap_join_project_of');
+SELECT sqlstate_, message FROM refused($$NULL, NULL, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_as');
+SELECT * FROM refused($$NULL::text, NULL::int, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_as');
+SELECT * FROM refused($$NULL::int, NULL::text, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_as');
+SELECT * FROM refused($$NULL::json, NULL::int, 'SELECT ''{}''::json, b FROM r', 'TABLE s'$$, 'batmap_join_project_as');
 SET batmap.memory_limit = '1MB';
 SELECT sqlstate_, hint FROM refused($$'SELECT i, i FROM generate_series(1, 300000) i', 'SELECT i, i FROM generate_series(1, 300000) i'$$);
 RESET batmap.memory_limit;

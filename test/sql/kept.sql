@@ -141,7 +141,7 @@ SELECT batmap_pair_counts_items(batmap_kept_counts('order_lines', '{}')), batmap
 SELECT batmap_kept_counts(NULL), batmap_kept_counts_of('order_lines');
 SELECT batmap_kept_counts_of('order_lines', '{a}');
 -- an integer is a regclass, too: the forms with an item type go first
-SELECT count(*) FROM batmap_pairs_of(NULL::int4, 'SELECT order_id, product_id FROM order_lines', 2);
+SELECT count(*) FROM batmap_pairs_as(NULL::int4, 'SELECT order_id, product_id FROM order_lines', 2);
 -- empty, and full again
 DELETE FROM order_lines;
 SELECT batmap_check_kept('order_lines'), batmap_pair_counts_total(batmap_kept_counts('order_lines'));
@@ -280,7 +280,7 @@ SELECT batmap_keep('tags', 'document', 'tag');
 DELETE FROM tags WHERE tag = md5('t3')::uuid;
 INSERT INTO tags SELECT md5('1')::uuid, md5('new')::uuid;
 SELECT batmap_check_kept('tags'), batmap_merge_kept('tags'), batmap_check_kept('tags'),
-    (SELECT count(*) > 0 FROM batmap_partners_of(NULL::uuid, batmap_kept_counts_of('tags'), items => ARRAY[md5('new')])) AS partners;
+    (SELECT count(*) > 0 FROM batmap_partners_as(NULL::uuid, batmap_kept_counts_of('tags'), items => ARRAY[md5('new')])) AS partners;
 DROP TABLE tags;
 
 -- Chunks: more pairs than one may have.

@@ -16,7 +16,7 @@ SELECT * FROM batmap_partners('TABLE few', items => '{1}', measure => 'zhangs_me
 SELECT * FROM batmap_partners('VALUES (1, 1), (1, 2), (1, 3), (2, 1), (2, 2)', items => '{1}', measure => 'phi');
 -- text, other types, relations, counts
 SELECT * FROM batmap_partners_of($$SELECT tid, 'i' || item FROM few$$, items => '{i1}', top_k => 2);
-SELECT * FROM batmap_partners_of(NULL::date, $$SELECT tid, date '2026-01-01' + item FROM few$$, items => '{2026-01-02}', top_k => 2);
+SELECT * FROM batmap_partners_as(NULL::date, $$SELECT tid, date '2026-01-01' + item FROM few$$, items => '{2026-01-02}', top_k => 2);
 CREATE VIEW found AS SELECT * FROM batmap_partners('TABLE partner_rows', top_k => 5, measure => 'confidence');
 SELECT count(*) AS rows, count(*) FILTER (WHERE f IS DISTINCT FROM p OR f IS DISTINCT FROM q) AS different
 FROM (SELECT batmap_relation_agg(tid, item) AS r, batmap_pair_counts_agg(tid, item) AS c FROM partner_rows) a

@@ -128,7 +128,7 @@ EXECUTE pairs_of_table('order_lines', 'order', 'at');
 EXECUTE pairs_of_table(0, 'order', 'item');
 SELECT count(*) FROM batmap_pairs('order_lines'::regclass, 'order', 'the item');
 -- a regclass may be the type of items
-SELECT length, itemsets FROM batmap_itemset_spectrum_of('pg_class'::regclass, 'SELECT 1, ''pg_proc''::regclass', 1);
+SELECT length, itemsets FROM batmap_itemset_spectrum_as('pg_class'::regclass, 'SELECT 1, ''pg_proc''::regclass', 1);
 -- it is tracked: a view moves with its table, which cannot be dropped before
 CREATE VIEW frequent AS SELECT item_a, item_b FROM batmap_pairs('order_lines'::regclass, 'order', 'the item', 2);
 ALTER TABLE order_lines RENAME TO order_rows;

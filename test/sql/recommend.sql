@@ -25,7 +25,7 @@ FROM (VALUES ('a', '{10,30}'::int8[]), ('b', '{}'), ('c', '{40}'), ('d', NULL)) 
     (SELECT batmap_relation_agg(tid, item) AS rows FROM baskets) t, LATERAL batmap_recommend(b.items, t.rows, top_k => 2) r ORDER BY 1, score DESC, 2;
 -- items of other types: the basket says which
 SELECT *, pg_typeof(item), pg_typeof(lhs) FROM batmap_recommend_of('{i10,i77}', $$SELECT tid, 'i' || item FROM baskets$$, top_k => 2, exclude => '{i40}');
-SELECT item, lhs FROM batmap_recommend_of(NULL::date, '{2026-01-11}', $$SELECT tid, date '2026-01-01' + item FROM baskets$$);
+SELECT item, lhs FROM batmap_recommend_as(NULL::date, '{2026-01-11}', $$SELECT tid, date '2026-01-01' + item FROM baskets$$);
 SELECT count(*) FROM batmap_recommend_of(NULL, $$SELECT tid, 'i' || item FROM baskets$$);
 -- the best rules of batmap_rules, by each measure
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 40) i

@@ -20,7 +20,7 @@ END $$;
 SELECT estimated_rows('SELECT * FROM batmap_pairs(''TABLE stream_rows'', top_k => 7)') AS top_k,
        estimated_rows('SELECT * FROM batmap_pairs(''TABLE stream_rows'', 1, max_results => 9)') AS max_results,
        estimated_rows('SELECT * FROM batmap_pairs(''TABLE stream_rows'', top_k => 7, max_results => 5)') AS both,
-       estimated_rows('SELECT * FROM batmap_pairs_of(NULL::int4, ''TABLE stream_rows'', top_k => 3)') AS of_type,
+       estimated_rows('SELECT * FROM batmap_pairs_as(NULL::int4, ''TABLE stream_rows'', top_k => 3)') AS of_type,
        estimated_rows('SELECT * FROM batmap_join_project(''SELECT item, tid FROM stream_rows'', ''TABLE stream_rows'', top_k => 6)') AS joined;
 
 -- not with a whole row, ordinality or several functions, nor for a function with settings of its own
@@ -40,7 +40,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM stored;
 SELECT count(*) FROM streamed;
 SELECT count(*) FROM (TABLE streamed EXCEPT ALL TABLE stored) d;
 SELECT count(*) FROM (TABLE stored EXCEPT ALL TABLE streamed) d;
-SELECT count(*) FROM (SELECT * FROM batmap_pairs_of(NULL::int4, 'TABLE stream_rows', 1)
+SELECT count(*) FROM (SELECT * FROM batmap_pairs_as(NULL::int4, 'TABLE stream_rows', 1)
                       EXCEPT ALL TABLE stored) d;
 
 -- LIMIT stops the run, and the record says what was handed over

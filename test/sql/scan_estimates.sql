@@ -21,14 +21,14 @@ CREATE FUNCTION is_unknown(query text) RETURNS bool LANGUAGE sql AS $$
     SELECT (scan_of(query) ->> 'Startup Cost')::float8 = 2500 AND (scan_of(query) ->> 'Plan Rows')::float8 = 100000 $$;
 CREATE TABLE calls (call text);
 INSERT INTO calls VALUES
-('batmap_pairs(''TABLE %s'', 5)'), ('batmap_pairs_of(NULL::int4, ''TABLE %s'', 5)'), ('batmap_itemsets(''TABLE %s'', min_count => 5)'),
-('batmap_itemsets_of(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_rules(''TABLE %s'', min_count => 5)'),
-('batmap_rules_of(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_itemset_spectrum(''TABLE %s'', min_count => 5)'),
-('batmap_itemset_spectrum_of(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_itemset_estimate(''TABLE %s'', min_count => 5)'),
-('batmap_recommend(''{1}'', ''TABLE %s'')'), ('batmap_recommend_of(NULL::int4, ''{1}'', ''TABLE %s'')'), ('batmap_estimate(''TABLE %s'')'),
+('batmap_pairs(''TABLE %s'', 5)'), ('batmap_pairs_as(NULL::int4, ''TABLE %s'', 5)'), ('batmap_itemsets(''TABLE %s'', min_count => 5)'),
+('batmap_itemsets_as(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_rules(''TABLE %s'', min_count => 5)'),
+('batmap_rules_as(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_itemset_spectrum(''TABLE %s'', min_count => 5)'),
+('batmap_itemset_spectrum_as(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_itemset_estimate(''TABLE %s'', min_count => 5)'),
+('batmap_recommend(''{1}'', ''TABLE %s'')'), ('batmap_recommend_as(NULL::int4, ''{1}'', ''TABLE %s'')'), ('batmap_estimate(''TABLE %s'')'),
 ('batmap_join_project(''SELECT item, tid FROM %1$s'', ''TABLE %1$s'')'),
-('batmap_join_project_of(NULL::int4, NULL::int4, ''SELECT item, tid FROM %1$s'', ''TABLE %1$s'')'),
-('batmap_episodes(''TABLE %s'', ARRAY[0, 3], 5)'), ('batmap_episodes_of(NULL::int4, ''TABLE %s'', ARRAY[0, 3], 5)'),
+('batmap_join_project_as(NULL::int4, NULL::int4, ''SELECT item, tid FROM %1$s'', ''TABLE %1$s'')'),
+('batmap_episodes(''TABLE %s'', ARRAY[0, 3], 5)'), ('batmap_episodes_as(NULL::int4, ''TABLE %s'', ARRAY[0, 3], 5)'),
 ('batmap_episode_count(''TABLE %s'', ''{1,2}'', ARRAY[0, 3])'), ('batmap_episode_occurrences(''TABLE %s'', ''{1,2}'', ARRAY[0, 3])'),
 ('batmap_all_pairs(''SELECT item, batmap_agg(tid) FROM %s GROUP BY 1'', 5)');
 SELECT call FROM calls WHERE NOT cost_of('SELECT * FROM ' || format(call, 'large')) > 5 * cost_of('SELECT * FROM ' || format(call, 'small'))

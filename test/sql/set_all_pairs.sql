@@ -26,16 +26,16 @@ SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named', top_k => 2);
 SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named', per_item_top_k => 1, params => ROW()) ORDER BY 1, 2;
 SELECT operation, input, rows_read, items, items_kept, occurrences, results FROM batmap_last_run();
 SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named WHERE name > $1', min_jaccard => 0.4, params => ROW('B'::text));
-SELECT id_a, id_b, pg_typeof(id_a), pg_typeof(id_b) FROM batmap_all_pairs_of(NULL::uuid, 'SELECT md5(id::text)::uuid, items FROM tagged WHERE id > 0', top_k => 1);
-SELECT id_a, id_b FROM batmap_all_pairs_of(id_type => NULL::numeric, query => 'SELECT id / 2::numeric, items FROM tagged', min_count => 4);
-SELECT id_a, id_b FROM batmap_all_pairs_of(NULL::int4, 'SELECT id, items FROM tagged', top_k => 1);
-SELECT id_a, id_b FROM batmap_all_pairs_of(NULL::text[], 'SELECT ARRAY[name], items FROM named', top_k => 1);
+SELECT id_a, id_b, pg_typeof(id_a), pg_typeof(id_b) FROM batmap_all_pairs_as(NULL::uuid, 'SELECT md5(id::text)::uuid, items FROM tagged WHERE id > 0', top_k => 1);
+SELECT id_a, id_b FROM batmap_all_pairs_as(id_type => NULL::numeric, query => 'SELECT id / 2::numeric, items FROM tagged', min_count => 4);
+SELECT id_a, id_b FROM batmap_all_pairs_as(NULL::int4, 'SELECT id, items FROM tagged', top_k => 1);
+SELECT id_a, id_b FROM batmap_all_pairs_as(NULL::text[], 'SELECT ARRAY[name], items FROM named', top_k => 1);
 -- equal ids are rows of their own, whatever their type
 SELECT * FROM batmap_all_pairs_of($$VALUES ('p', '{1,2}'::batmap), ('p', '{2,3}'), ('o', '{2}')$$, min_count => 1) ORDER BY 1, 2;
 SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named WHERE false', min_count => 1);
 SELECT * FROM batmap_all_pairs_of('SELECT id, items FROM tagged', min_count => 1);
-SELECT * FROM batmap_all_pairs_of(NULL::point, 'SELECT point(id, 1), items FROM tagged', min_count => 1);
-SELECT * FROM batmap_all_pairs_of(NULL, 'SELECT id, items FROM tagged', min_count => 1);
+SELECT * FROM batmap_all_pairs_as(NULL::point, 'SELECT point(id, 1), items FROM tagged', min_count => 1);
+SELECT * FROM batmap_all_pairs_as(NULL, 'SELECT id, items FROM tagged', min_count => 1);
 SELECT * FROM batmap_all_pairs_of('SELECT name, name FROM named', min_count => 1);
 SELECT * FROM batmap_all_pairs('SELECT name, items FROM named', min_count => 1);
 -- EXPLAIN calls sets and elements by their names

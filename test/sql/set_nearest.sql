@@ -155,7 +155,7 @@ SELECT * FROM batmap_similar('{1,2,3,4}', $$VALUES (1, '{1,2}'::batmap), (2, '{1
 SELECT * FROM batmap_similar('{}', $$VALUES (1, '{1,2}'::batmap), (2, '{}'), (2, '{}')$$);
 SELECT * FROM batmap_similar(NULL, $$VALUES (1, '{1,2}'::batmap)$$);
 SELECT * FROM batmap_similar_of('{1,2,3,4}', $$VALUES ('b', '{1,2}'::batmap), ('a', '{2,3}'), ('c', '{3,4}'), ('d', '{1,2,3}')$$, top_k => 2);
-SELECT * FROM batmap_similar_of(NULL::date, ARRAY[1, 2]::batmap, $$VALUES ('2024-05-01'::date, '{1,2}'::batmap), ('2024-04-01', '{1,2}')$$, min_jaccard => 0.9);
+SELECT * FROM batmap_similar_as(NULL::date, ARRAY[1, 2]::batmap, $$VALUES ('2024-05-01'::date, '{1,2}'::batmap), ('2024-04-01', '{1,2}')$$, min_jaccard => 0.9);
 SELECT count(*) FROM batmap_similar((SELECT q FROM queries WHERE n = 9003), 'SELECT id, s FROM sets', min_jaccard => 0.05, top_k => NULL) v
 FULL JOIN (SELECT id, batmap_jaccard(s, q) AS jaccard FROM sets, queries WHERE n = 9003 AND batmap_jaccard(s, q) >= 0.05) w USING (id, jaccard) WHERE v.intersection IS NULL OR w.id IS NULL;
 SELECT array_agg(jaccard) = (SELECT array_agg(j) FROM (SELECT batmap_jaccard(s, q) AS j FROM sets, queries WHERE n = 9003 AND s && q ORDER BY j DESC LIMIT 40) w) AS nearest

@@ -74,3 +74,36 @@ SELECT itemset FROM batmap_itemsets('VALUES (1, 1), (1, 2), (2, 2)', min_support
 SELECT lhs FROM batmap_rules('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1.0);
 SELECT item FROM batmap_recommend('{1}', 'VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
 SELECT count(*) > 0 AS some FROM batmap_estimate('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
+
+-- Drivers send parameters without a type. A call whose arguments all have none finds one function, or `typed` says why it cannot.
+CREATE TABLE typed (pattern text, arguments int[], reason text);
+INSERT INTO typed VALUES
+('batmap_(agg|cardinality_agg|unnest|episode_count_agg|itemsets_agg|join_project_agg|pair_counts_agg|pair_counts_by_tid_agg|pairs_agg|relation_agg)', NULL,
+    'the columns of a table have types, which choose between integers, text and sets'),
+('batmap_episode_occurrences(_of|_as)?', NULL, 'the type of the gaps is that of the times'),
+('batmap_(pairs|partners|itemsets|rules|itemset_spectrum|itemset_estimate)(_of)?|batmap_estimate', '{4}',
+    'the second of four arguments may be min_count, or the column of the tid'),
+('batmap_recommend(_of)?', '{5}', 'the third of five arguments may be min_count, or the column of the tid');
+CREATE FUNCTION ambiguous() RETURNS TABLE (function text, arguments int) LANGUAGE plpgsql AS $$
+BEGIN
+    FOR function, arguments IN
+        SELECT DISTINCT p.proname, least + more FROM pg_proc p CROSS JOIN LATERAL (SELECT p.pronargs - p.pronargdefaults) l (least) CROSS JOIN generate_series(0, 1) more
+        WHERE p.proname LIKE 'batmap%' AND p.prokind IN ('f', 'a') AND least + more BETWEEN 1 AND p.pronargs
+        ORDER BY 1, 2
+    LOOP
+        BEGIN
+            EXECUTE format('PREPARE untyped AS SELECT %I(%s)', function, (SELECT string_agg('$' || i, ', ') FROM generate_series(1, arguments) i));
+            DEALLOCATE untyped;
+        EXCEPTION WHEN ambiguous_function THEN RETURN NEXT; WHEN OTHERS THEN NULL;
+        END;
+    END LOOP;
+END
+$$;
+SELECT a.function, a.arguments FROM ambiguous() a
+WHERE NOT EXISTS (SELECT FROM typed t WHERE a.function ~ ('^(' || t.pattern || ')$') AND (t.arguments IS NULL OR a.arguments = ANY (t.arguments)));
+SELECT t.pattern AS not_needed FROM typed t WHERE NOT EXISTS (SELECT FROM ambiguous() a WHERE a.function ~ ('^(' || t.pattern || ')$'));
+-- The check finds what is wrong.
+CREATE FUNCTION batmap_wrong(query text, min_count int8) RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION batmap_wrong(item_type anyelement, query text) RETURNS int LANGUAGE sql AS 'SELECT 1';
+SELECT * FROM ambiguous() WHERE function = 'batmap_wrong';
+DROP FUNCTION batmap_wrong(text, int8), batmap_wrong(anyelement, text);

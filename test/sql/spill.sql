@@ -82,12 +82,12 @@ SELECT count(*), sum(support_count) FROM in_memory;
 -- joins: both inputs, one of them, and what they join to
 CREATE TABLE few AS SELECT tid, item % 7 AS item FROM many WHERE item < 20;
 CREATE TABLE joined AS SELECT * FROM batmap_join_project('SELECT item, tid FROM many', 'SELECT tid, item FROM many');
-CREATE TABLE joined_few AS SELECT * FROM batmap_join_project_of(NULL::text, NULL::int4, 'SELECT ''i'' || item, tid FROM many',
+CREATE TABLE joined_few AS SELECT * FROM batmap_join_project_as(NULL::text, NULL::int4, 'SELECT ''i'' || item, tid FROM many',
     'SELECT tid, item FROM few', min_count => 2);
 SET batmap.work_mem = '64kB';
 CREATE TABLE joined_spilled AS SELECT * FROM batmap_join_project('SELECT item, tid FROM many', 'SELECT tid, item FROM many');
 SELECT reason LIKE 'rows in % MB of files, %' AS in_files, rows_read, results FROM batmap_last_run();
-CREATE TABLE joined_few_spilled AS SELECT * FROM batmap_join_project_of(NULL::text, NULL::int4, 'SELECT ''i'' || item, tid FROM many', 'SELECT tid, item FROM few', min_count => 2);
+CREATE TABLE joined_few_spilled AS SELECT * FROM batmap_join_project_as(NULL::text, NULL::int4, 'SELECT ''i'' || item, tid FROM many', 'SELECT tid, item FROM few', min_count => 2);
 SELECT reason LIKE 'rows in % MB of files, %' AS in_files, rows_read, results FROM batmap_last_run();
 SELECT count(*) FROM ((TABLE joined EXCEPT ALL TABLE joined_spilled) UNION ALL (TABLE joined_spilled EXCEPT ALL TABLE joined)) d;
 SELECT count(*)

@@ -38,10 +38,10 @@ SELECT call, differ(call) AS different FROM (VALUES
     ('batmap_partners_of(%s)'), ($$batmap_partners_of(%s, items => '{item 9}', exclude => '{item 1}', top_k => 100)$$)) v (call);
 -- values of a type
 SELECT p.item_a, p.item_b, p.support_count, pg_typeof(p.item_a) FROM (SELECT batmap_pair_counts_agg(tid, number::text) AS c FROM lines) q,
-    batmap_pairs_of(NULL::int8, q.c, min_count => 5, include => '{4}') p;
+    batmap_pairs_as(NULL::int8, q.c, min_count => 5, include => '{4}') p;
 SELECT p.*, pg_typeof(p.partner) FROM (SELECT batmap_pair_counts_agg(tid, md5(number::text)::uuid) AS c FROM lines) q,
-    batmap_partners_of(NULL::uuid, q.c, items => '{C4CA4238A0B923820DCC509A6F75849B}', top_k => 1) p;
-SELECT p.item_a FROM kept, batmap_pairs_of(NULL::int8, c, min_count => 5) p;
+    batmap_partners_as(NULL::uuid, q.c, items => '{C4CA4238A0B923820DCC509A6F75849B}', top_k => 1) p;
+SELECT p.item_a FROM kept, batmap_pairs_as(NULL::int8, c, min_count => 5) p;
 
 -- sums over parts with different texts are exact
 CREATE TABLE daily AS SELECT tid % 4 AS day, batmap_pair_counts_agg(tid, item || CASE WHEN tid % 4 = 1 THEN '' ELSE (tid % 2)::text END) AS c FROM lines WHERE tid IS NOT NULL GROUP BY 1;
@@ -63,7 +63,7 @@ SELECT batmap_pair_counts_pairs(c), batmap_pair_count(c, 'text 3', 'text 40'), b
 SELECT p.* FROM kept, batmap_pairs(c, min_count => 1) p;
 SELECT p.* FROM kept, batmap_partners(c) p;
 SELECT p.* FROM kept, batmap_pairs_of(n, min_count => 1) p;
-SELECT p.* FROM kept, batmap_partners_of(NULL::uuid, n) p;
+SELECT p.* FROM kept, batmap_partners_as(NULL::uuid, n) p;
 SELECT batmap_pair_count(c, 1, 2) FROM kept;
 SELECT batmap_item_count(c, 1) FROM kept;
 -- an untyped literal or parameter is a text, which is read as an integer over counts of integers

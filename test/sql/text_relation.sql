@@ -40,27 +40,27 @@ SELECT count(*) AS different FROM (
     SELECT * FROM batmap_join_project_of('SELECT item, tid FROM lines', 'SELECT tid, item FROM lines')) d;
 -- values of a type: what its input function makes of the texts
 SELECT p.item_a, p.item_b, p.support_count, pg_typeof(p.item_b) FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q,
-    batmap_pairs_of(NULL::numeric, q.r, top_k => 1, include => '{4}') p;
+    batmap_pairs_as(NULL::numeric, q.r, top_k => 1, include => '{4}') p;
 SELECT p.itemset, pg_typeof(p.itemset) FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q,
-    batmap_itemsets_of(NULL::int8, q.r, min_count => 5, min_length => 2, include => '{4}') p;
+    batmap_itemsets_as(NULL::int8, q.r, min_count => 5, min_length => 2, include => '{4}') p;
 SELECT p.item, p.lhs, pg_typeof(p.lhs) FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q,
-    batmap_recommend_of(NULL::int8, '{1}', q.r, top_k => 1) p;
-SELECT p.* FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q, batmap_partners_of(NULL::int8, q.r, items => '{1}', top_k => 1) p;
+    batmap_recommend_as(NULL::int8, '{1}', q.r, top_k => 1) p;
+SELECT p.* FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q, batmap_partners_as(NULL::int8, q.r, items => '{1}', top_k => 1) p;
 SELECT p.lhs, p.rhs, pg_typeof(p.rhs) FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q,
-    batmap_rules_of(NULL::int8, q.r, min_count => 5, lhs_include => '{1}') p;
-SELECT count(*) FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q, batmap_itemset_spectrum_of(NULL::int8, q.r, min_count => 5) p;
+    batmap_rules_as(NULL::int8, q.r, min_count => 5, lhs_include => '{1}') p;
+SELECT count(*) FROM (SELECT batmap_relation_agg(tid, number::text) AS r FROM lines) q, batmap_itemset_spectrum_as(NULL::int8, q.r, min_count => 5) p;
 SELECT p.*, pg_typeof(p.a), pg_typeof(p.c) FROM kept, (SELECT batmap_relation_agg(tid, number::text) AS n FROM lines) q,
-    batmap_join_project_of(NULL::text, NULL::int8, r, n, min_count => 7) p;
-SELECT * FROM kept, batmap_pairs_of(NULL::int8, r, min_count => 5);
-SELECT * FROM kept, batmap_pairs_of(NULL::int8, r, min_count => 5, include => '{x}');
+    batmap_join_project_as(NULL::text, NULL::int8, r, n, min_count => 7) p;
+SELECT * FROM kept, batmap_pairs_as(NULL::int8, r, min_count => 5);
+SELECT * FROM kept, batmap_pairs_as(NULL::int8, r, min_count => 5, include => '{x}');
 -- uuid
 CREATE TABLE keyed AS SELECT tid, md5(number::text)::uuid AS id FROM lines;
 SELECT u.* FROM (SELECT batmap_relation_agg(tid, id) AS r FROM keyed) q, batmap_unnest_of(q.r) u LIMIT 1;
 SELECT count(*) AS different FROM (
-    SELECT p.* FROM (SELECT batmap_relation_agg(tid::int8, id) AS r FROM keyed) q, batmap_pairs_of(NULL::uuid, q.r, min_count => 1) p EXCEPT ALL
-    SELECT * FROM batmap_pairs_of(NULL::uuid, 'SELECT tid, id FROM keyed', min_count => 1)) d;
+    SELECT p.* FROM (SELECT batmap_relation_agg(tid::int8, id) AS r FROM keyed) q, batmap_pairs_as(NULL::uuid, q.r, min_count => 1) p EXCEPT ALL
+    SELECT * FROM batmap_pairs_as(NULL::uuid, 'SELECT tid, id FROM keyed', min_count => 1)) d;
 SELECT p.item_a, p.item_b, p.support_count FROM (SELECT batmap_relation_agg(tid, id) AS r FROM keyed) q,
-    batmap_pairs_of(NULL::uuid, q.r, min_count => 5, include => '{C4CA4238A0B923820DCC509A6F75849B}') p;
+    batmap_pairs_as(NULL::uuid, q.r, min_count => 5, include => '{C4CA4238A0B923820DCC509A6F75849B}') p;
 
 -- texts that the type writes in another way: items are found by value
 CREATE TABLE odd AS SELECT v.type, v.texts, v.list FROM (VALUES
@@ -71,14 +71,14 @@ DECLARE
     answer text;
 BEGIN
     EXECUTE format('SELECT string_agg(p.item_a || '' '' || p.item_b || '' '' || p.support_count, '', '' ORDER BY p.item_a::text, p.item_b::text) FROM (SELECT %s(1, t) AS r FROM unnest($1) t) q,
-        batmap_pairs_of(NULL::%s, q.r, min_count => 1, %s => $2) p', input, type, filter) INTO answer USING texts, list::text[];
+        batmap_pairs_as(NULL::%s, q.r, min_count => 1, %s => $2) p', input, type, filter) INTO answer USING texts, list::text[];
     RETURN answer;
 EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 SELECT type, found(type, texts, list, 'batmap_relation_agg', 'include') AS included, found(type, texts, list, 'batmap_pair_counts_agg', 'include') AS of_counts,
     found(type, texts, list, 'batmap_relation_agg', 'exclude') AS excluded FROM odd;
 -- two texts of one value
-SELECT p.* FROM (SELECT batmap_relation_agg(1, t) AS r FROM unnest('{7,007}'::text[]) t) q, batmap_pairs_of(NULL::int4, q.r, min_count => 1) p;
+SELECT p.* FROM (SELECT batmap_relation_agg(1, t) AS r FROM unnest('{7,007}'::text[]) t) q, batmap_pairs_as(NULL::int4, q.r, min_count => 1) p;
 SELECT found(type, texts, list, input, 'include') FROM (VALUES ('numeric', '{1.5,1.50}'::text[], '{1.5}'), ('uuid', '{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11,a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}', '{}')) v (type, texts, list),
     unnest('{batmap_relation_agg,batmap_pair_counts_agg}'::text[]) input;
 -- a type without hashing goes by its text form
@@ -96,7 +96,7 @@ SELECT * FROM kept, batmap_recommend('{1}', r);
 SELECT * FROM kept, batmap_join_project(r, r);
 SELECT * FROM kept, batmap_unnest(r);
 SELECT * FROM (SELECT batmap_relation_agg(tid, number) AS r FROM lines) q, batmap_pairs_of(q.r, min_count => 1);
-SELECT * FROM (SELECT batmap_relation_agg(tid, number) AS r FROM lines) q, batmap_recommend_of(NULL::uuid, '{}', q.r);
+SELECT * FROM (SELECT batmap_relation_agg(tid, number) AS r FROM lines) q, batmap_recommend_as(NULL::uuid, '{}', q.r);
 SELECT * FROM (SELECT batmap_relation_agg(tid, number) AS r FROM lines) q, kept, batmap_join_project_of(kept.r, q.r);
 SELECT * FROM (SELECT batmap_relation_agg(tid, number) AS r FROM lines) q, batmap_unnest_of(q.r);
 SELECT kept.r | q.r FROM kept, (SELECT batmap_relation_agg(tid, number) AS r FROM lines) q;
@@ -117,13 +117,13 @@ SELECT batmap_relation_agg(tid, item) FROM lines WHERE tid IS NULL OR item IS NU
 -- a literal is still the text of a query
 SELECT item_a FROM batmap_pairs_of('SELECT tid, item FROM lines', min_count => 5, include => '{item 1}');
 SELECT item_a FROM batmap_pairs_of('SELECT tid, item FROM lines', 5, NULL, '{item 1}');
-SELECT item_a FROM batmap_pairs_of(NULL::numeric, 'SELECT tid, number::numeric FROM lines', 5, NULL, '{1}');
+SELECT item_a FROM batmap_pairs_as(NULL::numeric, 'SELECT tid, number::numeric FROM lines', 5, NULL, '{1}');
 SELECT item FROM batmap_partners_of('SELECT tid, item FROM lines', items => '{item 1}', top_k => 1);
 SELECT itemset FROM batmap_itemsets_of('SELECT tid, item FROM lines', 7) ORDER BY 1 LIMIT 1;
 SELECT count(*) FROM batmap_itemset_spectrum_of('SELECT tid, item FROM lines', 7);
 SELECT lhs FROM batmap_rules_of('SELECT tid, item FROM lines', 5, lhs_include => '{item 1}');
 SELECT item FROM batmap_recommend_of('{item 1}', 'SELECT tid, item FROM lines', top_k => 1);
-SELECT item FROM batmap_recommend_of(NULL::numeric, '{1}', 'SELECT tid, number::numeric FROM lines', top_k => 1);
+SELECT item FROM batmap_recommend_as(NULL::numeric, '{1}', 'SELECT tid, number::numeric FROM lines', top_k => 1);
 SELECT count(*) FROM batmap_join_project_of('SELECT item, tid FROM lines', 'SELECT tid, item FROM lines', 7);
 
 -- merging: relations with other texts, in any order, and equal dictionaries where the texts are equal
@@ -162,7 +162,7 @@ SELECT (SELECT count(*) FROM kept, batmap_itemsets_of(r, min_count => 1)) AS ite
 SELECT count(*) AS different FROM (
     SELECT p.item_a::uuid, p.item_b::uuid, p.support_count FROM (SELECT batmap_pairs_agg(tid, id, 1) AS pairs FROM keyed) q, unnest(q.pairs) p
     EXCEPT ALL
-    SELECT p.item_a, p.item_b, p.support_count FROM batmap_pairs_of(NULL::uuid, 'SELECT tid, id FROM keyed', min_count => 1) p) d;
+    SELECT p.item_a, p.item_b, p.support_count FROM batmap_pairs_as(NULL::uuid, 'SELECT tid, id FROM keyed', min_count => 1) p) d;
 SELECT i.* FROM (SELECT batmap_itemsets_agg(tid::int8, id, 6, 1) AS found FROM keyed) q, unnest(q.found) i;
 SELECT batmap_pairs_agg(tid::int8, id, 100), batmap_itemsets_agg(tid, id, 100, 2) FROM keyed;
 SELECT batmap_pairs_agg(tid, item, 1), batmap_itemsets_agg(tid, item, 1, NULL) FROM lines WHERE tid IS NULL OR item IS NULL;
@@ -233,7 +233,7 @@ END $$;
 SELECT query, failure(query) FROM (VALUES
     ('SELECT u.* FROM many_texts, batmap_unnest_of(r) u'), ('SELECT u.* FROM many_texts, batmap_pair_counts_unnest_of(c) u'),
     ('SELECT p.* FROM many_texts, batmap_pairs_of(r, min_count => 100) p'), ('SELECT p.* FROM many_texts, batmap_pairs_of(c, min_count => 100) p'),
-    ('SELECT p.* FROM many_texts, batmap_pairs_of(NULL::uuid, c, min_count => 100) p'), ('SELECT p.* FROM many_texts, batmap_join_project_of(r, r, min_count => 100) p'),
+    ('SELECT p.* FROM many_texts, batmap_pairs_as(NULL::uuid, c, min_count => 100) p'), ('SELECT p.* FROM many_texts, batmap_join_project_of(r, r, min_count => 100) p'),
     ('SELECT r | (SELECT batmap_relation_agg(1, ''a''::text)) FROM many_texts'), ('SELECT (SELECT batmap_relation_agg(1, ''a''::text)) | r FROM many_texts'),
     ('SELECT _batmap_pair_counts_final(r) FROM many_texts')) v (query);
 RESET batmap.memory_limit;

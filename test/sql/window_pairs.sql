@@ -54,9 +54,9 @@ SELECT support_count FROM batmap_episode_count('SELECT date ''2024-05-01'' + at:
 CREATE VIEW named AS SELECT at, (ARRAY['tea', 'jam', 'bread'])[page] AS item, visitor::text || '!' AS visitor FROM clicks;
 SELECT * FROM batmap_window_pairs_of('TABLE named', 5, min_count => 1);
 SELECT * FROM batmap_window_pairs_of('TABLE named', 5, min_count => 1, include => '{bread, milk}', counting => 'occurrences');
-SELECT * FROM batmap_window_pairs_of(NULL::date, 'SELECT at, date ''2024-05-01'' + page, visitor FROM clicks', 5, min_count => 2, exclude => '{2024-05-09}');
-SELECT * FROM batmap_window_pairs_of(NULL::int4, 'TABLE clicks', 5, top_k => 2);
-SELECT * FROM batmap_window_pairs_of(item_type => NULL::text, query => 'TABLE named', within => 5, top_k => 1);
+SELECT * FROM batmap_window_pairs_as(NULL::date, 'SELECT at, date ''2024-05-01'' + page, visitor FROM clicks', 5, min_count => 2, exclude => '{2024-05-09}');
+SELECT * FROM batmap_window_pairs_as(NULL::int4, 'TABLE clicks', 5, top_k => 2);
+SELECT * FROM batmap_window_pairs_as(item_type => NULL::text, query => 'TABLE named', within => 5, top_k => 1);
 
 -- plain SQL gives the same
 CREATE TABLE events AS

@@ -111,7 +111,7 @@ my %calls = (
     batmap_last_run_levels => q{SELECT count(*) >= 0 FROM tools.batmap_last_run_levels()},
     batmap_measure => q{SELECT tools.batmap_measure('lift', 1, 2, 3, 6) = 1},
     batmap_pairs => qq{SELECT count(*) > 0 FROM tools.batmap_pairs('sales.lines', 2)},
-    batmap_pairs_of => qq{SELECT count(*) > 0 FROM tools.batmap_pairs_of(NULL::int4, $lines, 2)},
+    batmap_pairs_of => qq{SELECT count(*) > 0 FROM tools.batmap_pairs_as(NULL::int4, $lines, 2)},
     batmap_pairs_agg => q{SELECT tools.batmap_pairs_agg(receipt, product, 2) IS NOT NULL AND tools.batmap_pairs_agg(receipt, product::text, 2) IS NOT NULL FROM sales.lines},
     batmap_partners => qq{SELECT count(*) > 0 FROM tools.batmap_partners($lines, 2)},
     batmap_partners_of => qq{SELECT count(*) > 0 FROM tools.batmap_partners_of($names, 2)},

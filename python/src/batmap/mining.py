@@ -613,7 +613,7 @@ class _Call:
         """The call as a statement with placeholders, and their values."""
         parts, values = [], []
         is_of = any(self.item_types)
-        if is_of and not all(each in _TEXTS for each in self.item_types):
+        if is_of and not self._are_texts():
             for name, item_type in zip(self._type_names, self.item_types):
                 parts.append(f"{name} => CAST(NULL AS {(item_type or 'bigint').replace('%', '%%')})")
         for name, (kind, value) in self.arguments.items():
@@ -642,7 +642,13 @@ class _Call:
         return [str(item) if any(self.item_types) else index(item) for item in items.values]
 
     def function_name(self) -> str:
-        return f"{self.function}_of" if any(self.item_types) else self.function
+        """The `_of` form answers with text, the `_as` form with items of the types that it is given."""
+        if not any(self.item_types):
+            return self.function
+        return f"{self.function}_of" if self._are_texts() else f"{self.function}_as"
+
+    def _are_texts(self) -> bool:
+        return all(each in _TEXTS for each in self.item_types)
 
     def learn(self, error: Exception) -> bool:
         """Takes the type of a column from an error. @return False if it tells nothing new"""
