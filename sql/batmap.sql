@@ -2280,6 +2280,49 @@ IS 'supports of given episodes in the (time, event [, stream]) rows of a query, 
 CREATE FUNCTION batmap_episode_occurrences(
     query text,
     episode int8[],
+    gaps int2[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int2[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    query text,
+    episode text[],
+    gaps int2[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int2[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts; its events are text';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    event_type anyelement,
+    query text,
+    episode text[],
+    gaps int2[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int2[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts, for events of any hashable type';
+
+CREATE FUNCTION batmap_episode_occurrences(
+    query text,
+    episode int8[],
     gaps int4[],
     steps int4[] DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',

@@ -5,6 +5,7 @@
 #include "extension/input/event_source.h"
 #include "extension/input/gap_list.h"
 #include "extension/input/item_lists.h"
+#include "extension/server/server_files.h"
 #include "extension/streams/planner_support.h"
 
 #include "extension/server/pg.h"
@@ -16,8 +17,12 @@ namespace {
 
 /// The engine's side of one call.
 struct WindowPairCall : RunCall {
-  explicit WindowPairCall(MemoryContext) : RunCall(thread_count()) {}
+  explicit WindowPairCall(MemoryContext context) : RunCall(thread_count()), files(context) {
+    options.files = &files;
+    options.work_bytes = run_work_bytes();
+  }
 
+  ServerFiles files;
   std::optional<EventLog> log;
   WindowPairQuery query;
   std::optional<WindowPairRun> run;
@@ -80,6 +85,11 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
       call().log.reset();
     });
     return this;
+  }
+
+  void finish() override {
+    RunStream::finish();
+    call().files.close_all();
   }
 
   bool next(Datum* values) override {

@@ -20,7 +20,7 @@ struct ArrayRows {
   bool finished;               // there is no array after this one; the child must not be asked again
   // The array that is being read.
   const char* next;
-  const bits8* nulls;  // nullptr: it has none
+  const uint8* nulls;  // nullptr: it has none
   int64_t at;          // of the next element
   int64_t count;
   int64_t tid;

@@ -393,7 +393,22 @@ struct Stored {
   size_t count = 0;
 };
 
-[[noreturn]] void raise_too_old(const KeptTable& kept) {
+/// Whether the counts are there for a snapshot that is taken now.
+bool are_there_now(const KeptTable& kept) {
+  PushActiveSnapshot(GetLatestSnapshot());
+  run_on_companions(
+      kept, psprintf("SELECT 1 FROM %s WHERE part = %d", qualified_name(kept.companions.counts), kSupportsPart), true);
+  PopActiveSnapshot();
+  return SPI_processed > 0;
+}
+
+/// The snapshot sees no counts. SPI is connected, as the owner.
+[[noreturn]] void raise_no_counts(const KeptTable& kept) {
+  if (!are_there_now(kept))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("table \"%s\" has no kept counts", get_rel_name(kept.table)),
+                    errdetail("The table that holds them is empty, as after a restore of the schema alone."),
+                    errhint("batmap_unkeep and batmap_keep count the rows.")));
   ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                   errmsg("the counts of table \"%s\" are newer than this snapshot", get_rel_name(kept.table)),
                   errdetail("The table was truncated, or batmap_keep was called, after the snapshot was taken."),
@@ -451,7 +466,7 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, Me
 
 Stored read_stored(const KeptTable& kept, const Selection& selection, KeptWork& work) {
   const Stored stored = read_stored_or_none(kept, selection, CurrentMemoryContext, work);
-  if (stored.supports == nullptr) raise_too_old(kept);
+  if (stored.supports == nullptr) raise_no_counts(kept);
   return stored;
 }
 
@@ -535,12 +550,13 @@ enum class Problem { kNone, kTooOld, kMismatch, kNoRoom };
 
 /// Reads counts and change, in the active snapshot, or counts the rows. SPI is connected, as the owner.
 /// @param context   where the counts will lie @param work  gets the change
-/// @param quietly   problems are told instead of raised: kMismatch, if the rows would have to be counted
+/// @param quietly   problems are told instead of raised: kMismatch, if the rows would have to be counted. Then the caller knows
+///                  that no statement is changing the table
 /// @param expects   whether the same holds for counts that are newer than the snapshot
 Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work, bool quietly,
                   bool expects, Problem& found) {
   const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
-  bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
+  bool is_counted = (quietly || !is_being_changed(kept)) && (!kept.is_partitioned || are_counted(kept, partitions));
   Stored stored;
   found = Problem::kNone;
   if (is_counted) {
@@ -550,7 +566,7 @@ Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryConte
     if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
     if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
   }
-  if (found == Problem::kTooOld && !expects) raise_too_old(kept);
+  if (found == Problem::kTooOld && !expects) raise_no_counts(kept);
   if (!is_counted && quietly) {
     found = Problem::kMismatch;
   } else if (!is_counted) {
@@ -865,6 +881,14 @@ int64 merge_log(const KeptTable& kept) {
   return static_cast<int64>(merged);
 }
 
+/// A merge would count rows whose log is yet to be written.
+void check_unchanged(const KeptTable& kept) {
+  if (is_being_changed(kept))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+                    errmsg("cannot merge the counts of table \"%s\" while a statement changes it", get_rel_name(kept.table)),
+                    errhint("Merge when the statement is complete, in a transaction of its own.")));
+}
+
 /// Whether the log has at least so many rows, or the counts are not of the partitions that there are.
 bool needs_merge(const KeptTable& kept, int min_rows) {
   AsOwner owner(kept.owner);
@@ -911,7 +935,7 @@ bool merge_if_long(Oid oid, int min_rows) {
   Companions companions;
   const bool is_kept = table != nullptr && find_companions(table, companions);
   if (table != nullptr) relation_close(table, NoLock);
-  if (!is_kept) return false;
+  if (!is_kept || is_subscribed(companions)) return false;
   for (const Oid companion : {companions.rows, companions.counts, companions.log})
     if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
   const KeptTable kept = kept_table_to_change(oid);
@@ -1013,6 +1037,11 @@ BATMAP_FUNCTION(batmap_kept_counts_of) { return kept_counts_answer(fcinfo, true)
 
 BATMAP_FUNCTION(batmap_merge_kept) {
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
+  if (is_subscribed(kept.companions))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the counts of table \"%s\" come from a publisher", get_rel_name(kept.table)),
+                    errhint("Merge them there.")));
+  check_unchanged(kept);
   // Merges wait for each other, nobody else does. The view is locked because VACUUM never is on it.
   LockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock);
   PG_RETURN_INT64(merge_log(kept));

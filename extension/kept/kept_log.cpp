@@ -214,16 +214,17 @@ BATMAP_FUNCTION(batmap_keep_changes) {
                     errhint("Drop the trigger, and call batmap_keep.")));
   const KeptTable* const found = find_kept_table(trigger->tg_relation);
   // What a trigger returns is a pointer, also if it is none.
-  if (found == nullptr) PG_RETURN_POINTER(nullptr);  // its companions are gone
+  if (found == nullptr) PG_RETURN_POINTER(NULL);  // its companions are gone
   const KeptTable kept = *found;
   if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event) && !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
     check_children(trigger->tg_relation);
   const bool is_replica = SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA;
+  if (is_replica && is_subscribed(kept.companions)) PG_RETURN_POINTER(NULL);  // the log comes from the publisher
   if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) && !kept.is_partitioned)
     empty_companions(kept);
   else if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event) && (kept.is_partitioned || is_replica))
     log_row(kept, trigger);
   else if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) && !kept.is_partitioned && !is_replica)
     log_changes(kept, trigger);
-  PG_RETURN_POINTER(nullptr);
+  PG_RETURN_POINTER(NULL);
 }

@@ -37,14 +37,16 @@ void empty_companions(const KeptTable& kept) {
   // Not by TRUNCATE: a name may be looked up again while it waits for a lock, and find a relation that is not a companion.
   List* relations = NIL;
   List* oids = NIL;
+  List* replicated = NIL;
   for (const Oid companion : {kept.companions.counts, kept.companions.log}) {
     const Relation relation = table_open(companion, AccessExclusiveLock);
     if (relation->rd_rel->relowner != kept.owner) raise_renamed(get_rel_name(kept.table));
     CheckTableNotInUse(relation, "TRUNCATE");
     relations = lappend(relations, relation);
     oids = lappend_oid(oids, companion);
+    if (RelationIsLogicallyLogged(relation)) replicated = lappend_oid(replicated, companion);
   }
-  truncate_relations(relations, oids);
+  truncate_relations(relations, oids, replicated);
   const ListCell* cell;
   foreach (cell, relations) table_close(static_cast<Relation>(lfirst(cell)), NoLock);
   insert_no_counts(kept);

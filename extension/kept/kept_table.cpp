@@ -495,6 +495,57 @@ const KeptTable* find_kept_table_quietly(Relation table) {
   return kept;
 }
 
+namespace {
+
+enum class Subscription { kNone, kCopying, kReady };
+
+Subscription subscription_of(Oid relation) {
+  CatCList* const found = SearchSysCacheList1(SUBSCRIPTIONRELMAP, ObjectIdGetDatum(relation));
+  Subscription state = found->n_members > 0 ? Subscription::kReady : Subscription::kNone;
+  for (int k = 0; k < found->n_members; ++k) {
+    const auto* const form = reinterpret_cast<Form_pg_subscription_rel>(GETSTRUCT(&found->members[k]->tuple));
+    if (form->srsubstate != SUBREL_STATE_READY) state = Subscription::kCopying;
+  }
+  ReleaseSysCacheList(found);
+  return state;
+}
+
+/// Whether subscriptions write to some of companions and table, but not to all, or still copy one.
+bool is_partly_subscribed(const KeptTable& kept) {
+  if (!is_subscribed(kept.companions)) return false;
+  // The rows of a partitioned table come to it or to its partitions.
+  return subscription_of(kept.companions.log) != Subscription::kReady ||
+         subscription_of(kept.companions.counts) != Subscription::kReady ||
+         (!kept.is_partitioned && subscription_of(kept.table) != Subscription::kReady);
+}
+
+}  // namespace
+
+bool is_subscribed(const Companions& companions) {
+  return subscription_of(companions.log) != Subscription::kNone || subscription_of(companions.counts) != Subscription::kNone;
+}
+
+bool is_being_changed(Relation relation, int own) {
+  const Oid oid = RelationGetRelid(relation);
+  if (!CheckRelationLockedByMe(relation, RowExclusiveLock, true)) return false;
+  // Its executor has the table open, or it has events of triggers left.
+  return relation->rd_refcnt > own || AfterTriggerPendingOnRel(oid);
+}
+
+bool is_being_changed(const KeptTable& kept) {
+  List* const relations =
+      kept.is_partitioned ? find_all_inheritors(kept.table, NoLock, nullptr) : list_make1_oid(kept.table);
+  const ListCell* cell;
+  foreach (cell, relations) {
+    const Relation relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
+    if (relation == nullptr) continue;  // a partition that was dropped meanwhile
+    const bool is_changed = is_being_changed(relation, 1);
+    relation_close(relation, AccessShareLock);
+    if (is_changed) return true;
+  }
+  return false;
+}
+
 const KeptTable* kept_table_or_none(Relation table) {
   const Form_pg_class form = table->rd_rel;
   Companions companions;
@@ -503,7 +554,7 @@ const KeptTable* kept_table_or_none(Relation table) {
       has_superclass(RelationGetRelid(table)))
     return nullptr;
   const KeptTable* const kept = find_kept_table_quietly(table);
-  return kept != nullptr && kept->all_fire ? kept : nullptr;
+  return kept != nullptr && kept->all_fire && !is_partly_subscribed(*kept) ? kept : nullptr;
 }
 
 void check_owner(Relation table) {
@@ -564,6 +615,11 @@ KeptTable checked_kept_table(Relation table) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("a trigger of the kept table \"%s\" is disabled", RelationGetRelationName(table)),
                     errdetail("Changes may be missing from its counts."), errhint("%s", kAgain)));
+  if (is_partly_subscribed(kept))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the replication of the counts of table \"%s\" is not complete", RelationGetRelationName(table)),
+                    errdetail("A subscription must write to the table, to its kept counts and to their log."),
+                    errhint("pg_subscription_rel shows the state of each.")));
   if (check_enable_rls(kept.table, kept.owner, true) == RLS_ENABLED)
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                     errmsg("row-level security of table \"%s\" applies to its owner", RelationGetRelationName(table)),

@@ -94,6 +94,15 @@ const KeptTable* find_kept_table_quietly(Relation table);
 /// may read its rows. @return nullptr if its counts cannot be asked for, or nothing can be found out in parallel mode
 const KeptTable* kept_table_or_none(Relation table);
 
+/// Whether a subscription writes to a companion: then the publisher logs and merges, and nobody does it here.
+bool is_subscribed(const Companions& companions);
+
+/// Whether a statement of this session is changing rows of a relation; their log is written when it is complete. A statement
+/// that only reads the relation counts, too, if the transaction has changed it before. @param own  how often the caller has it open
+bool is_being_changed(Relation relation, int own);
+/// The same for a kept table and its partitions, which the caller has not open.
+bool is_being_changed(const KeptTable& kept);
+
 /// Opens a kept table for a question of the current user, and keeps the lock to the end of the transaction.
 /// @raises 42809, 55000 if the table is not kept, or if its counts cannot be right; 42501 if the user may not read
 /// the columns that are counted, or only some of the rows

@@ -316,7 +316,7 @@ void batmap_merge_launcher(Datum) {
 /// The main function of a worker.
 void batmap_merge_worker(Datum database) {
   using namespace batmap::pg;
-  pqsignal(SIGHUP, SIG_IGN);  // it does not live long enough
+  ignore_signal(SIGHUP);  // it does not live long enough
   pqsignal(SIGTERM, die);
   BackgroundWorkerUnblockSignals();
   BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database), InvalidOid, 0);

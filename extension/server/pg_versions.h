@@ -490,12 +490,37 @@ inline GinBtreeStack* begin_posting_tree(GinBtree tree, Relation index, BlockNum
 #endif
 }
 
-/// Empties relations that the caller has locked and may truncate.
-inline void truncate_relations(List* relations, List* oids) {
-#if PG_VERSION_NUM >= 160000
-  ExecuteTruncateGuts(relations, oids, NIL, DROP_RESTRICT, false, false);
+/// A scan of a whole table, and the fetching of rows by their tids: outside of a plan of the server.
+inline TableScanDesc begin_table_scan(Relation table, Snapshot snapshot) {
+#if PG_VERSION_NUM >= 190000
+  return table_beginscan(table, snapshot, 0, nullptr, SO_NONE);
 #else
-  ExecuteTruncateGuts(relations, oids, NIL, DROP_RESTRICT, false);
+  return table_beginscan(table, snapshot, 0, nullptr);
+#endif
+}
+inline IndexFetchTableData* begin_index_fetch(Relation table) {
+#if PG_VERSION_NUM >= 190000
+  return table_index_fetch_begin(table, SO_NONE);
+#else
+  return table_index_fetch_begin(table);
+#endif
+}
+
+/// From now on the process does nothing when the signal comes.
+inline void ignore_signal(int number) {
+#if PG_VERSION_NUM >= 190000
+  pqsignal(number, PG_SIG_IGN);
+#else
+  pqsignal(number, SIG_IGN);
+#endif
+}
+
+/// Empties relations that the caller has locked and may truncate. @param replicated  those that are published
+inline void truncate_relations(List* relations, List* oids, List* replicated) {
+#if PG_VERSION_NUM >= 160000
+  ExecuteTruncateGuts(relations, oids, replicated, DROP_RESTRICT, false, false);
+#else
+  ExecuteTruncateGuts(relations, oids, replicated, DROP_RESTRICT, false);
 #endif
 }
 

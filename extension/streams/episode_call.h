@@ -8,6 +8,7 @@
 #include "episodes/episode_run.h"
 #include "extension/input/event_source.h"
 #include "extension/input/gap_list.h"
+#include "extension/server/server_files.h"
 #include "extension/streams/run_stream.h"
 #include "extension/streams/table_input.h"
 
@@ -15,10 +16,15 @@
 
 namespace batmap::pg {
 
-/// The engine's side of one call; lives in the memory context of the call.
+/// The engine's side of one call; lives in the memory context of the call. Events of several streams go to files beyond the
+/// work memory.
 struct EpisodeCall : RunCall {
-  explicit EpisodeCall(MemoryContext) : RunCall(thread_count()) {}
+  explicit EpisodeCall(MemoryContext context) : RunCall(thread_count()), files(context) {
+    options.files = &files;
+    options.work_bytes = run_work_bytes();
+  }
 
+  ServerFiles files;
   std::optional<EventLog> log;
   // For frequent episodes:
   EpisodeQuery query;
@@ -38,6 +44,11 @@ struct EpisodeCall : RunCall {
 class EpisodeRowStream : public RunStream<EpisodeCall> {
  public:
   EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context);
+
+  void finish() final {
+    RunStream::finish();
+    call().files.close_all();
+  }
 
  protected:
   /// Reads the events of a query.

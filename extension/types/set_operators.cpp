@@ -149,7 +149,7 @@ bool is_jaccard_distance(Oid function) {
 
 // Nothing to tell the planner. But it calls this before it looks for paths, so that the library is loaded and the plan node of
 // the nearest sets is there, even if no other function of the extension was called in the session.
-BATMAP_FUNCTION(batmap_distance_support) { PG_RETURN_POINTER(nullptr); }
+BATMAP_FUNCTION(batmap_distance_support) { PG_RETURN_POINTER(NULL); }
 
 BATMAP_FUNCTION(batmap_dice) {
   const Counts c = counts_of(fcinfo);

@@ -139,9 +139,11 @@ size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size
     found |= members(x, load_lanes(at.b));
     const size_t left = at.a_left;
     at.go_on();
-    if (at.a_left == left) continue;
-    to = put_lanes(x, ~found & kAll, to);
-    found = 0;
+    // Every step writes, and stays there unless a goes on: whether it does cannot be predicted.
+    const uint16_t* const end = put_lanes(x, ~found & kAll, to);
+    const auto goes_on = static_cast<ptrdiff_t>((left - at.a_left) / kLanes);
+    to += (end - to) & -goes_on;
+    found &= static_cast<unsigned>(goes_on) - 1;
   }
   if (found != 0) {
     // b has fewer elements than a register; a has a register, some of which is done.

@@ -1,4 +1,4 @@
-// Blocks of 256 KiB and more come from mmap, smaller ones from the C++ heap. See memory.h.
+// Blocks of 1 MiB and more come from mmap, smaller ones from the C++ heap. See memory.h.
 #include "core/memory.h"
 
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kMapFrom = size_t{256} << 10;
+constexpr size_t kMapFrom = size_t{1} << 20;
 constexpr size_t kHugePagesFrom = size_t{4} << 20;
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kTrimFrom = size_t{8} << 20;

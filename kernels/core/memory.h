@@ -1,6 +1,6 @@
 // Memory of a run: a meter with a limit and a peak, and an owning array that is charged to it.
 //
-// Arrays that grow with the input are `Buffer<T>`: uninitialised or zeroed, aligned to 64 bytes. From 256 KiB
+// Arrays that grow with the input are `Buffer<T>`: uninitialised or zeroed, aligned to 64 bytes. From 1 MiB
 // up they are mapped directly from the system, so a run that ends or is cancelled gives every page back at
 // once and the heap of the process is not fragmented. Small bookkeeping may use the standard containers; when
 // the meter of a large run is destroyed, the heap returns the free pages that they left behind. Source: ours.

@@ -19,7 +19,7 @@ namespace batmap {
 
 inline constexpr int kSendingThreads = 8;  // more hardly send faster: bench/episode_devices.cpp
 
-/// The lists of all axes on a device.
+/// The lists of all axes on a device. The axes are in memory.
 class DeviceTracker {
  public:
   /// @param has_order         batches will have many episodes with the same prefix, so the order of events is sent, too

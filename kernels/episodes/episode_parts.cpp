@@ -87,7 +87,7 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
       std::move(log), {}, [&](const EventTotals&) { return EventFilter{.only = &only}; }, reach, options, shape.counting);
   record.answers = AnswerKind::kEpisodes;
   record.method = "candidates";
-  record.reason = kEpisodeCountingNames[static_cast<size_t>(shape.counting)];
+  record.reason = kEpisodeCountingNames[static_cast<size_t>(shape.counting)] + streams.describe_files();
   record_streams(streams, record);
   record.group_ms = watch.milliseconds();
 
@@ -112,20 +112,22 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
     ++node;
   }
   Buffer<uint64_t> supports(*options.memory, node, Fill::kZero);
-  for (const auto& [length, found] : batches) {
-    for (size_t from = 0; from < found.node.size(); from += kAtOnce) {
-      const EpisodeBatch batch{found.symbols.begin() + from * length, found.gaps.begin() + from * (length - 1), length,
-                               std::min(found.node.size() - from, kAtOnce)};
-      Buffer<uint64_t> counts(*options.memory, batch.size, Fill::kZero);
-      for (const EventStream& axis : streams.axes()) {
-        options.cancel.throw_if_requested();
-        const EventStreamView view = axis.view();
-        count_episodes(choose_episode_method(describe_job(view, batch, options.threads)), view, batch, counts.span(),
-                       options);
+  streams.for_parts(options, [&](std::span<const EventStream> axes) {
+    for (const auto& [length, found] : batches) {
+      for (size_t from = 0; from < found.node.size(); from += kAtOnce) {
+        const EpisodeBatch batch{found.symbols.begin() + from * length, found.gaps.begin() + from * (length - 1), length,
+                                 std::min(found.node.size() - from, kAtOnce)};
+        Buffer<uint64_t> counts(*options.memory, batch.size, Fill::kZero);
+        for (const EventStream& axis : axes) {
+          options.cancel.throw_if_requested();
+          const EventStreamView view = axis.view();
+          count_episodes(choose_episode_method(describe_job(view, batch, options.threads)), view, batch, counts.span(),
+                         options);
+        }
+        for (size_t k = 0; k < batch.size; ++k) supports[found.node[from + k]] += counts[k];
       }
-      for (size_t k = 0; k < batch.size; ++k) supports[found.node[from + k]] = counts[k];
     }
-  }
+  });
 
   EpisodePaths occurring(options);  // sorted already
   node = 0;

@@ -74,11 +74,19 @@ struct Batch {
   }
 };
 
+/// The devices that may count these streams. @throws Error{kNoDevice} if one is required, and none can
+DeviceUse device_for(const DeviceUse& use, const EventStreams& streams) {
+  if (!streams.in_files()) return use;
+  if (DeviceSession(use, 1).is_required())
+    throw Error(ErrorCode::kNoDevice, "the rows are too many for memory, and no GPU counts events in files");
+  return {};
+}
+
 /// Counts on a device, if one is chosen. @param counts  [batch.size] added to
 /// @return whether a device has counted
 bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, const GivenEpisodes& given,
                      std::vector<uint64_t>& counts, const ExecutionOptions& options, RunRecord& record) {
-  EpisodeDevice device(given.device, given.method, streams, options);
+  EpisodeDevice device(device_for(given.device, streams), given.method, streams, options);
   if (!device.is_possible() || batch.size == 0) return false;
   EpisodeSizes sizes;
   sizes.length = batch.length;
@@ -235,7 +243,7 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
   record_.group_ms = watch.milliseconds();
   record_.answers = AnswerKind::kEpisodes;
   record_streams(*streams_, record_);
-  device_.emplace(query_.device, query_.method, *streams_, options_);
+  device_.emplace(device_for(query_.device, *streams_), query_.method, *streams_, options_);
   report_device();
   if (!query_.top_k) search_.emplace(*streams_, query_.gaps, min_count_, query_.method, &*device_, options_);
 }
@@ -266,14 +274,12 @@ void EpisodeRun::report_device() {
   record_.device = device_->session().device();
   record_.notice = device_->session().notice();
   record_.reason = kEpisodeCountingNames[static_cast<size_t>(query_.counting)];
-  record_.reason += ", threshold " + std::to_string(min_count_) + device_->session().reason();
+  record_.reason += ", threshold " + std::to_string(min_count_) + streams_->describe_files() + device_->session().reason();
 }
 
 void EpisodeRun::find_best() {
-  uint64_t events = 0;
-  for (const EventStream& axis : streams_->axes()) events += axis.view().events;
   const auto k = static_cast<uint64_t>(*query_.top_k);
-  FallingThreshold threshold(k, min_count_ + events, min_count_);
+  FallingThreshold threshold(k, min_count_ + streams_->events(), min_count_);
   best_ = std::make_unique<Best>(*options_.memory);
   do {
     best_->steps.shrink(0);
@@ -341,17 +347,19 @@ std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisod
   std::vector<uint64_t> counts(batch.size);
   record.answers = AnswerKind::kEpisodes;
   record.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
-  record.reason = kEpisodeCountingNames[static_cast<size_t>(streams.counting())];
+  record.reason = kEpisodeCountingNames[static_cast<size_t>(streams.counting())] + streams.describe_files();
   record_streams(streams, record);
   if (!count_on_device(streams, batch, episodes, counts, options, record)) {
     counts.assign(batch.size, 0);
-    for (const EventStream& axis : streams.axes()) {
-      const EventStreamView view = axis.view();
-      const EpisodeMethod method =
-          episodes.method ? *episodes.method : choose_episode_method(describe_job(view, batch, options.threads));
-      record.method = kEpisodeMethodNames[static_cast<size_t>(method)];
-      count_episodes(method, view, batch, counts, options);
-    }
+    streams.for_parts(options, [&](std::span<const EventStream> axes) {
+      for (const EventStream& axis : axes) {
+        const EventStreamView view = axis.view();
+        const EpisodeMethod method =
+            episodes.method ? *episodes.method : choose_episode_method(describe_job(view, batch, options.threads));
+        record.method = kEpisodeMethodNames[static_cast<size_t>(method)];
+        count_episodes(method, view, batch, counts, options);
+      }
+    });
   }
   std::vector<uint64_t> all(episodes.size());
   for (size_t k = 0; k < counts.size(); ++k) all[found.position[k]] = counts[k];
@@ -363,26 +371,34 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
                                                 const ExecutionOptions& options, RunRecord& record) {
   record.answers = AnswerKind::kOccurrences;
   record.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
-  record.reason = kEpisodeCountingNames[static_cast<size_t>(streams.counting())];
+  record.reason = kEpisodeCountingNames[static_cast<size_t>(streams.counting())] + streams.describe_files();
   record_streams(streams, record);
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);
   if (found.position.empty()) return all;
-  for (const EventStream& axis : streams.axes()) {
-    const EventStreamView view = axis.view();
-    with_rule(view, [&](auto chosen) {
-      const auto take = [&](int64_t end, int64_t start) {
-        if (!chosen.take(end, start)) return;
-        const EventStream::Piece& piece = axis.piece_of(start);
-        all.push_back({piece.stream, piece.first + (start - piece.at), piece.first + (end - piece.at)});
-      };
-      if (episode.length == 1) {
-        for (const int64_t time : view.list(found.symbols[0])) take(time, time);
-      } else {
-        Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
-      }
-    });
-  }
+  streams.for_parts(options, [&](std::span<const EventStream> axes) {
+    for (const EventStream& axis : axes) {
+      const EventStreamView view = axis.view();
+      with_rule(view, [&](auto chosen) {
+        const auto take = [&](int64_t end, int64_t start) {
+          if (!chosen.take(end, start)) return;
+          const EventStream::Piece& piece = axis.piece_of(start);
+          all.push_back({piece.stream, piece.first + (start - piece.at), piece.first + (end - piece.at)});
+        };
+        if (episode.length == 1) {
+          for (const int64_t time : view.list(found.symbols[0])) take(time, time);
+        } else {
+          Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
+        }
+      });
+    }
+  });
+  // Streams have no order of their own, in memory or in files.
+  const auto by_stream = [](const FoundOccurrence& x, const FoundOccurrence& y) { return x.stream < y.stream; };
+  if (!std::is_sorted(all.begin(), all.end(), polled(options.cancel, by_stream)))
+    std::sort(all.begin(), all.end(), polled(options.cancel, [](const FoundOccurrence& x, const FoundOccurrence& y) {
+                return x.stream != y.stream ? x.stream < y.stream : x.starts_at < y.starts_at;
+              }));
   record.results = all.size();
   return all;
 }

@@ -127,7 +127,7 @@ struct FoundOccurrence {
   int64_t ends_at;
 };
 
-/// The occurrences that make up the support of the one given episode: for each stream, in order of time.
+/// The occurrences that make up the support of the one given episode: in order of the streams, then of time.
 /// @param record  as for count_given()
 GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
                                                 const ExecutionOptions& options, RunRecord& record);

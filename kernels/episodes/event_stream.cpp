@@ -2,11 +2,13 @@
 #include "episodes/event_stream.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "core/polled.h"
 #include "relation/key_codes.h"
+#include "relation/row_partitions.h"
 
 namespace batmap {
 
@@ -42,6 +44,9 @@ void in_slices(size_t count, const CancelToken& cancel, Body body) {
     body(begin, std::min(count, begin + kRowsAPoll));
   }
 }
+
+/// The rows of some partitions that a run loads at once: grouping takes up to 36 bytes a row.
+constexpr uint64_t kWorkBytesARow = 128;
 
 KeyCodes codes_of(const EventLog& log, int64_t EventLog::Row::*key, const ExecutionOptions& options) {
   Span keys;
@@ -145,6 +150,46 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
 
 }  // namespace
 
+EventLog::EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected)
+    : meter_(options.memory), columns_(with_streams ? 3 : 2) {
+  uint64_t rows = std::clamp<uint64_t>(expected, 1, kMaxRowsABlock);
+  if (options.files != nullptr && with_streams) {
+    files_ = options.files;
+    cancel_ = options.cancel;
+    max_bytes_ = options.work_bytes / kShareOfWorkMemory;
+    constexpr size_t kBlocks = 8;
+    rows = std::clamp<uint64_t>(max_bytes_ / (kBlocks * sizeof(Row)), 1, rows);
+  }
+  shift_ = std::countr_zero(std::bit_ceil(rows));
+}
+
+void EventLog::add_block() {
+  const size_t block_bytes = (columns_ << shift_) * sizeof(int64_t);
+  const bool is_full = files_ != nullptr && (partitions_ || (blocks_.size() + 1) * block_bytes > max_bytes_);
+  if (blocks_.empty() || !is_full) {
+    blocks_.emplace_back(*meter_, columns_ << shift_);
+    return;
+  }
+  write_blocks();
+  blocks_.erase(blocks_.begin() + 1, blocks_.end());  // one is enough from now on
+}
+
+void EventLog::write_blocks() {
+  if (!partitions_) partitions_.emplace(*files_, *meter_);
+  in_slices(rows_, cancel_, [&](size_t first, size_t last) {
+    for (size_t k = first; k < last; ++k) partitions_->append((*this)[k]);
+  });
+  rows_ = 0;
+}
+
+EventPartitions* EventLog::seal() {
+  if (!partitions_) return nullptr;
+  write_blocks();
+  blocks_.clear();
+  partitions_->seal();
+  return &*partitions_;
+}
+
 EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count,
                          int64_t reach, GrowingBuffer<Piece> pieces, EpisodeCounting counting,
                          const ExecutionOptions& options)
@@ -169,6 +214,34 @@ EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> 
   stream_ends_[pieces_.size() - 1] = INT64_MAX;
 }
 
+void EventStream::write(TempFile& file) const {
+  const auto put = [&](const auto* values, size_t count) { file.write(std::as_bytes(std::span(values, count))); };
+  const uint64_t sizes[2] = {events_, pieces_.size()};
+  put(sizes, 2);
+  put(times_.data(), events_);
+  put(symbols_.data(), events_);
+  put(pieces_.begin(), pieces_.size());
+}
+
+EventStream EventStream::read(TempFile& file, uint32_t symbol_count, int64_t reach, EpisodeCounting counting,
+                              const ExecutionOptions& options) {
+  const auto get = [&](auto* values, size_t count) {
+    in_slices(count, options.cancel, [&](size_t first, size_t last) {
+      file.read(std::as_writable_bytes(std::span(values + first, last - first)));
+    });
+  };
+  uint64_t sizes[2];
+  get(sizes, 2);
+  Buffer<int64_t> times(*options.memory, sizes[0]);
+  get(times.data(), sizes[0]);
+  Buffer<uint32_t> symbols(*options.memory, sizes[0]);
+  get(symbols.data(), sizes[0]);
+  GrowingBuffer<Piece> pieces(*options.memory);
+  get(pieces.room_for_all(sizes[1]), sizes[1]);
+  pieces.add(sizes[1]);
+  return {sizes[0], std::move(times), std::move(symbols), symbol_count, reach, std::move(pieces), counting, options};
+}
+
 EventStreamView EventStream::view() const {
   return {events_,       times_.data(),      symbols_.data(), static_cast<uint32_t>(begin_.size() - 1),
           begin_.data(), list_times_.data(), reach_,          {stream_ends_.data(), stream_ends_.size()}};
@@ -180,13 +253,113 @@ const EventStream::Piece& EventStream::piece_of(int64_t time) const {
   return *(behind - 1);
 }
 
+/// What grouping in memory and in files have in common.
+class EventStreams::Grouping {
+ public:
+  Grouping(EventStreams& streams, std::span<const uint32_t> event_rank,
+           const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& execution)
+      : options(execution),
+        counts(*execution.memory),
+        streams_(streams),
+        rank_(event_rank),
+        filter_(filter),
+        reach_(reach) {}
+
+  /// Adds the streams of these spans to the totals.
+  void add_totals(const GrowingBuffer<Span>& spans) {
+    EventTotals& totals = streams_.totals_;
+    for (const Span& span : spans) {
+      if (span.last < span.first) continue;
+      longest_ = std::max(longest_, span.ticks());
+      if (longest_ >= kMaxSpan)
+        throw Error(ErrorCode::kTooLarge, "times of a stream span " + std::to_string(longest_) + " ticks",
+                    "At most " + std::to_string(kMaxSpan - 1) + " ticks may lie between first and last.");
+      ++totals.streams;
+      totals.duration = sum_of_durations(totals.duration, std::min(span.ticks(), kMaxDuration));
+    }
+  }
+
+  void count_event(uint32_t code) {
+    while (code >= counts.size()) counts.push_back(0);
+    ++counts[code];
+  }
+
+  /// Decides which events stay, and numbers them. @param events  the codes that were counted
+  void keep_events(const KeyCodes& events) {
+    const auto value_of = [&](size_t code) {
+      const int64_t key = events.key(static_cast<uint32_t>(code));
+      return rank_.empty() ? key : int64_t{rank_[static_cast<size_t>(key)]};
+    };
+    for (const uint64_t count : counts) streams_.totals_.events += count > 0;
+    const EventFilter wanted = filter_(streams_.totals_);
+    struct Kept {
+      int64_t value;
+      uint32_t code;
+    };
+    GrowingBuffer<Kept> kept(*options.memory);
+    for (uint32_t code = 0; code < counts.size(); ++code) {
+      if (counts[code] == 0 || counts[code] < wanted.min_rows) continue;
+      const int64_t value = value_of(code);
+      if (wanted.only != nullptr && !std::binary_search(wanted.only->begin(), wanted.only->end(), value)) continue;
+      if (wanted.exclude != nullptr && std::binary_search(wanted.exclude->begin(), wanted.exclude->end(), value)) continue;
+      kept.push_back({value, code});
+      streams_.rows_kept_ += counts[code];
+    }
+    std::sort(kept.begin(), kept.end(),
+              polled(options.cancel, [](const Kept& x, const Kept& y) { return x.value < y.value; }));
+    streams_.values_ = Buffer<int64_t>(*options.memory, kept.size());
+    symbols_ = Buffer<uint32_t>(*options.memory, counts.size());
+    std::fill(symbols_.begin(), symbols_.end(), kGone);
+    for (uint32_t symbol = 0; symbol < kept.size(); ++symbol) {
+      streams_.values_[symbol] = kept[symbol].value;
+      symbols_[kept[symbol].code] = symbol;
+    }
+    streams_.reach_ = std::min(reach_, static_cast<int64_t>(longest_));
+  }
+
+  static constexpr uint32_t kGone = UINT32_MAX;
+  /// The symbol of an event, or kGone.
+  uint32_t symbol(uint32_t code) const { return symbols_[code]; }
+
+  /// Adds axes of rows of whole streams. @param rows  the first `count`, with symbols @param stream_values  [code]
+  void add_axes(std::vector<EventStream>& axes, Buffer<Row>& rows, size_t count,
+                const GrowingBuffer<int64_t>& stream_values) const {
+    sort_rows(rows, count, stream_values.size(), options);
+    sort_same_times(rows, count, options.cancel);
+    const size_t before = axes.size();
+    for (size_t from = 0; from < count;)
+      from = add_axis(axes, {rows.data(), count}, from, stream_values, streams_.symbols(), streams_.reach_,
+                      streams_.counting_, options);
+    for (size_t k = before; k < axes.size(); ++k) streams_.events_ += axes[k].view().events;
+  }
+
+  const ExecutionOptions& options;
+  GrowingBuffer<uint64_t> counts;  // [code of an event] rows
+
+ private:
+  EventStreams& streams_;
+  std::span<const uint32_t> rank_;
+  const std::function<EventFilter(const EventTotals&)>& filter_;
+  int64_t reach_;
+  uint64_t longest_ = 0;
+  Buffer<uint32_t> symbols_;  // [code of an event]
+};
+
 EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
                            const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach,
                            const ExecutionOptions& options, EpisodeCounting counting)
     : counting_(counting) {
   totals_.rows = log.rows();
   if (totals_.rows == 0) return;
+  Grouping grouping(*this, event_rank, filter, reach, options);
+  if (EventPartitions* const rows = log.seal(); rows != nullptr)
+    group_files(*rows, grouping);
+  else
+    group_rows(std::move(log), grouping);
+}
 
+void EventStreams::group_rows(EventLog log, Grouping& grouping) {
+  const ExecutionOptions& options = grouping.options;
   // Codes for events and streams; first and last time of each stream.
   Buffer<Row> rows(*options.memory, log.rows());
   GrowingBuffer<int64_t> streams(*options.memory);  // [code] value
@@ -206,61 +379,99 @@ EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
     for (uint32_t code = 0; code < spans.size(); ++code) streams.push_back(stream_codes.key(code));
   }
   log.clear();
-  uint64_t longest = 0;
-  for (const Span& span : spans) {
-    if (span.last < span.first) continue;
-    longest = std::max(longest, span.ticks());
-    if (longest >= kMaxSpan)
-      throw Error(ErrorCode::kTooLarge, "times of a stream span " + std::to_string(longest) + " ticks",
-                  "At most " + std::to_string(kMaxSpan - 1) + " ticks may lie between first and last.");
-    ++totals_.streams;
-    totals_.duration = sum_of_durations(totals_.duration, std::min(span.ticks(), kMaxDuration));
-  }
-
-  // Which events stay, and their symbols.
-  Buffer<uint64_t> counts(*options.memory, events.size(), Fill::kZero);
-  for (const Row& row : rows) ++counts[row.event];
-  const auto value_of = [&](size_t code) {
-    const int64_t key = events.key(static_cast<uint32_t>(code));
-    return event_rank.empty() ? key : int64_t{event_rank[static_cast<size_t>(key)]};
-  };
-  for (const uint64_t count : counts) totals_.events += count > 0;
-  const EventFilter wanted = filter(totals_);
-  struct Kept {
-    int64_t value;
-    uint32_t code;
-  };
-  GrowingBuffer<Kept> kept(*options.memory);
-  for (uint32_t code = 0; code < counts.size(); ++code) {
-    if (counts[code] == 0 || counts[code] < wanted.min_rows) continue;
-    const int64_t value = value_of(code);
-    if (wanted.only != nullptr && !std::binary_search(wanted.only->begin(), wanted.only->end(), value)) continue;
-    if (wanted.exclude != nullptr && std::binary_search(wanted.exclude->begin(), wanted.exclude->end(), value)) continue;
-    kept.push_back({value, code});
-    rows_kept_ += counts[code];
-  }
-  std::sort(kept.begin(), kept.end(),
-            polled(options.cancel, [](const Kept& x, const Kept& y) { return x.value < y.value; }));
-  values_ = Buffer<int64_t>(*options.memory, kept.size());
-  constexpr uint32_t kGone = UINT32_MAX;
-  Buffer<uint32_t> symbol_of_code(*options.memory, counts.size());
-  std::fill(symbol_of_code.begin(), symbol_of_code.end(), kGone);
-  for (uint32_t symbol = 0; symbol < kept.size(); ++symbol) {
-    values_[symbol] = kept[symbol].value;
-    symbol_of_code[kept[symbol].code] = symbol;
-  }
+  grouping.add_totals(spans);
+  spans.reset();
+  for (const Row& row : rows) grouping.count_event(row.event);
+  grouping.keep_events(events);
 
   size_t kept_rows = 0;
   in_slices(rows.size(), options.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k)
-      if (const uint32_t symbol = symbol_of_code[rows[k].event]; symbol != kGone)
+      if (const uint32_t symbol = grouping.symbol(rows[k].event); symbol != Grouping::kGone)
         rows[kept_rows++] = {rows[k].time, symbol, rows[k].stream};
   });
-  sort_rows(rows, kept_rows, spans.size(), options);
-  sort_same_times(rows, kept_rows, options.cancel);
-  reach = std::min(reach, static_cast<int64_t>(longest));
-  for (size_t from = 0; from < kept_rows;)
-    from = add_axis(axes_, {rows.data(), kept_rows}, from, streams, symbols(), reach, counting, options);
+  grouping.add_axes(axes_, rows, kept_rows, streams);
+}
+
+void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
+  const ExecutionOptions& options = grouping.options;
+  in_files_ = true;
+  const uint64_t max_rows = std::max<uint64_t>(options.work_bytes / kWorkBytesARow, 1);
+  // Neighbours that are small are loaded together.
+  struct Group {
+    std::vector<EventPartition> parts;
+    uint64_t rows = 0;
+    KeyBounds streams;
+  };
+  std::vector<Group> groups;
+  for (const EventPartition& part : rows.partitions(max_rows, options.cancel)) {
+    if (groups.empty() || groups.back().rows + part.rows > max_rows) groups.emplace_back();
+    Group& group = groups.back();
+    group.parts.push_back(part);
+    group.rows += part.rows;
+    group.streams.add(part.streams.low, part.streams.range());
+    file_bytes_ += part.bytes;
+  }
+  const auto visit = [&](const Group& group, const std::function<void(const EventRow&)>& take) {
+    for (const EventPartition& part : group.parts) visit_events(part, *options.memory, options.cancel, take);
+  };
+  const auto stream_codes_of = [&](const Group& group) {
+    return KeyCodes(*options.memory, group.streams.low, group.streams.range(), group.rows);
+  };
+
+  const KeyBounds bounds = rows.event_bounds();
+  KeyCodes events(*options.memory, bounds.low, bounds.range(), std::min(rows.rows(), max_coded_rows(options)));
+  for (const Group& group : groups) {
+    KeyCodes stream_codes = stream_codes_of(group);
+    GrowingBuffer<Span> spans(*options.memory);
+    visit(group, [&](const EventRow& row) {
+      const uint32_t stream = code_of(stream_codes, row.stream);
+      while (stream >= spans.size()) spans.push_back({});
+      spans[stream].add(row.time);
+      grouping.count_event(code_of(events, row.event));
+    });
+    grouping.add_totals(spans);
+  }
+  grouping.keep_events(events);
+
+  uint64_t axis_bytes = 0;
+  for (const Group& group : groups) {
+    std::vector<EventStream> axes;
+    {
+      KeyCodes stream_codes = stream_codes_of(group);
+      GrowingBuffer<int64_t> streams(*options.memory);
+      Buffer<Row> kept(*options.memory, group.rows);
+      size_t count = 0;
+      visit(group, [&](const EventRow& row) {
+        const uint32_t symbol = grouping.symbol(events.find(row.event));
+        if (symbol != Grouping::kGone) kept[count++] = {row.time, symbol, code_of(stream_codes, row.stream)};
+      });
+      for (uint32_t code = 0; code < stream_codes.size(); ++code) streams.push_back(stream_codes.key(code));
+      grouping.add_axes(axes, kept, count, streams);
+    }
+    for (const EventPartition& part : group.parts) part.file->close();
+    if (axes.empty()) continue;
+    const StoredPart& part = parts_.emplace_back(StoredPart{&options.files->create(), axes.size()});
+    for (const EventStream& axis : axes) axis.write(*part.file);
+    axis_bytes += part.file->unread();
+  }
+  file_bytes_ = std::max(file_bytes_, axis_bytes);
+}
+
+std::vector<EventStream> EventStreams::load(const StoredPart& part, const ExecutionOptions& options) const {
+  std::vector<EventStream> axes;
+  axes.reserve(part.axes);
+  part.file->rewind();
+  while (axes.size() < part.axes) axes.push_back(EventStream::read(*part.file, symbols(), reach_, counting_, options));
+  return axes;
+}
+
+std::string EventStreams::describe_files() const {
+  if (!in_files_) return {};
+  char text[100];
+  std::snprintf(text, sizeof text, "; rows in %.0f MB of files, counted in %zu parts",
+                static_cast<double>(file_bytes_) / 1e6, parts_.size());
+  return text;
 }
 
 std::optional<uint32_t> EventStreams::symbol_of(int64_t value) const {

@@ -7,8 +7,13 @@
 // Events of one time are in order of their symbols.
 //
 // Cost: 20 bytes for each event that is kept, and 16 more while the axis is built. Before that the log takes 16
-// bytes, or 24 with streams. Linear time if the rows of each stream come in order of time. Source: EP IV-A
-// (lists of positions); the axis is ours.
+// bytes, or 24 with streams. Linear time if the rows of each stream come in order of time.
+//
+// Events of several streams that exceed the memory of a run go to files (event_partitions.h). Then the axes of some
+// streams are a part that fits into memory. Parts wait in files and are loaded one after the other, and their counts are
+// added. Cost: two passes over the rows, and 12 bytes an event of a file that is read each time a part is loaded.
+//
+// Source: EP IV-A (lists of positions); the axis is ours.
 #pragma once
 
 #include <algorithm>
@@ -16,42 +21,47 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/options.h"
 #include "core/run_record.h"
 #include "episodes/episode.h"
+#include "episodes/event_partitions.h"
 
 namespace batmap {
 
-/// Rows as they arrive, in any order.
+/// Rows as they arrive, in any order. If the rows have streams and the run has files, a log that exceeds its share of the
+/// work memory moves to files, and later rows follow.
 class EventLog {
  public:
+  using Row = EventRow;
+
   /// @param with_streams  whether rows have a stream; if not, all are of stream 0
   /// @param expected      number of rows, if known to be few: the log then takes no more memory than they need
-  EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected = kMaxRowsABlock)
-      : meter_(options.memory),
-        columns_(with_streams ? 3 : 2),
-        shift_(std::countr_zero(std::bit_ceil(std::clamp<uint64_t>(expected, 1, kMaxRowsABlock)))) {}
+  EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected = kMaxRowsABlock);
 
+  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
   void append(int64_t time, int64_t event, int64_t stream = 0) {
-    if (rows_ >> shift_ == blocks_.size()) blocks_.emplace_back(*meter_, columns_ << shift_);
+    if (rows_ >> shift_ == blocks_.size()) add_block();
     int64_t* const at = blocks_.back().data() + offset(rows_++);
     at[0] = time;
     at[1] = event;
     if (columns_ == 3) at[2] = stream;
   }
-  uint64_t rows() const { return rows_; }
+  uint64_t rows() const { return rows_ + (partitions_ ? partitions_->rows() : 0); }
   void clear() {
     blocks_.clear();
     rows_ = 0;
+    partitions_.reset();
   }
 
-  struct Row {
-    int64_t time;
-    int64_t event;
-    int64_t stream;
-  };
+  /// Writes what is left to the files. @return where the rows are if the log has moved there; nullptr: they are in memory
+  /// @throws as append()
+  EventPartitions* seal();
+
+  /// A row of a log in memory.
   Row operator[](uint64_t k) const {
     const int64_t* const at = blocks_[k >> shift_].data() + offset(k);
     return {at[0], at[1], columns_ == 3 ? at[2] : 0};
@@ -60,13 +70,22 @@ class EventLog {
  private:
   static constexpr uint64_t kMaxRowsABlock = uint64_t{1} << 16;
 
+  /// The log may take 1 / 4 of the work memory, as RowLog.
+  static constexpr size_t kShareOfWorkMemory = 4;
+
   size_t offset(uint64_t row) const { return (row & ((uint64_t{1} << shift_) - 1)) * columns_; }
+  void add_block();
+  void write_blocks();
 
   MemoryMeter* meter_;
   size_t columns_;
-  int shift_;  // log2 of the rows of a block
-  uint64_t rows_ = 0;
+  int shift_;          // log2 of the rows of a block
+  uint64_t rows_ = 0;  // in the blocks
   std::vector<Buffer<int64_t>> blocks_;
+  TempFiles* files_ = nullptr;
+  CancelToken cancel_;
+  size_t max_bytes_ = SIZE_MAX;
+  std::optional<EventPartitions> partitions_;
 };
 
 /// One axis, as plain arrays.
@@ -104,6 +123,12 @@ class EventStream {
   /// The stream at a time on the axis.
   const Piece& piece_of(int64_t time) const;
 
+  /// Writes what read() needs to make the axis again. @throws what the file throws
+  void write(TempFile& file) const;
+  /// @param symbol_count, reach, counting  of the axis @throws Error{kMemoryLimit, kCancelled}, what the file throws
+  static EventStream read(TempFile& file, uint32_t symbol_count, int64_t reach, EpisodeCounting counting,
+                          const ExecutionOptions& options);
+
  private:
   size_t events_;
   int64_t reach_;
@@ -136,33 +161,70 @@ struct EventTotals {
   uint64_t duration = 0;  // ticks between first and last row of each stream, added up; at most kMaxDuration
 };
 
-/// All axes of one input, and the events behind its symbols. Symbols are numbered in ascending order of the events.
+/// The axes of one input, and the events behind its symbols. Symbols are numbered in ascending order of the events.
 class EventStreams {
  public:
   /// @param log         consumed
   /// @param event_rank  [event] rank of an event of the log; empty: the event itself
   /// @param filter      called once
   /// @param reach       the largest gap that will be used
+  /// @param options     its files must outlive the object
   /// @param counting    the rule of all counters of these axes
-  /// @throws Error{kTooLarge} if a stream spans 2^61 ticks or more; Error, std::bad_alloc
+  /// @throws Error{kTooLarge} if a stream spans 2^61 ticks or more; Error, std::bad_alloc, what the files throw
   EventStreams(EventLog log, std::span<const uint32_t> event_rank,
                const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& options,
                EpisodeCounting counting = EpisodeCounting::kNonOverlapped);
 
+  /// Calls visit(axes) for each part. In memory there is one; in files there are several, and each is loaded for its call.
+  /// To be called by the thread of the run. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
+  template <typename Visit>
+  void for_parts(const ExecutionOptions& options, Visit visit) const {
+    if (!in_files_) return visit(std::span<const EventStream>(axes_));
+    for (const StoredPart& part : parts_) {
+      const std::vector<EventStream> axes = load(part, options);
+      visit(std::span<const EventStream>(axes));
+    }
+  }
+  /// Are the axes in files?
+  bool in_files() const { return in_files_; }
+  /// Of axes in memory.
   const std::vector<EventStream>& axes() const { return axes_; }
+
   const EventTotals& totals() const { return totals_; }
   EpisodeCounting counting() const { return counting_; }
   uint64_t rows_kept() const { return rows_kept_; }
+  /// Events on all axes.
+  uint64_t events() const { return events_; }
   uint32_t symbols() const { return static_cast<uint32_t>(values_.size()); }
   int64_t value(uint32_t symbol) const { return values_[symbol]; }
   /// @return empty for an event that does not occur or was dropped
   std::optional<uint32_t> symbol_of(int64_t value) const;
 
+  /// Of the rows in files or, if they are more, of the axes.
+  uint64_t file_bytes() const { return file_bytes_; }
+  /// For the reason of a run; empty if the axes are in memory.
+  std::string describe_files() const;
+
  private:
+  struct StoredPart {
+    TempFile* file;
+    size_t axes;
+  };
+  class Grouping;
+
+  void group_rows(EventLog log, Grouping& grouping);
+  void group_files(EventPartitions& rows, Grouping& grouping);
+  std::vector<EventStream> load(const StoredPart& part, const ExecutionOptions& options) const;
+
   std::vector<EventStream> axes_;
+  bool in_files_ = false;
+  std::vector<StoredPart> parts_;
+  int64_t reach_ = 0;
+  uint64_t file_bytes_ = 0;
   EventTotals totals_;
   EpisodeCounting counting_;
   uint64_t rows_kept_ = 0;
+  uint64_t events_ = 0;
   Buffer<int64_t> values_;  // [symbols] ascending
 };
 
@@ -172,6 +234,7 @@ inline void record_streams(const EventStreams& streams, RunRecord& record) {
   record.items = streams.totals().events;
   record.items_kept = streams.symbols();
   record.occurrences = streams.rows_kept();
+  record.file_bytes = streams.file_bytes();
 }
 
 }  // namespace batmap

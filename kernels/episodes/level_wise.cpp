@@ -22,6 +22,7 @@ constexpr double kSearchNs = 40;  // for the shorter side, if the other is much 
 constexpr uint64_t kWorkAPoll = uint64_t{1} << 16;
 constexpr size_t kTasksAThread = 16;
 constexpr size_t kBatch = size_t{1} << 16;        // candidates of one batch of a forced method
+constexpr size_t kCountersShare = 8;              // of the work memory, for counters of events in files
 constexpr size_t kDeviceBatch = size_t{1} << 18;  // candidates of one batch of a device
 
 /// Turns steps into symbols and gaps.
@@ -83,43 +84,46 @@ struct LevelWise::Candidates {
 
 namespace {
 
+void append_extension(EpisodeLevel& found, std::span<const uint32_t> prefix, uint32_t step, uint64_t support) {
+  uint32_t* const steps = found.steps.room(prefix.size() + 1);
+  *std::copy(prefix.begin(), prefix.end(), steps) = step;
+  found.steps.add(prefix.size() + 1);
+  found.supports.push_back(support);
+}
+
 /// Counts the extensions of one prefix after the other, in one thread.
 class Extensions {
  public:
-  Extensions(const EventStreams& streams, const std::vector<Gap>& gaps, const ExecutionOptions& options)
+  Extensions(std::span<const EventStream> axes, uint32_t symbols, const std::vector<Gap>& gaps,
+             const ExecutionOptions& options)
       : gaps_(gaps),
         options_(options),
         decode_(gaps),
-        totals_(*options.memory, size_t{streams.symbols()} * gaps.size(), Fill::kZero),
-        counts_(*options.memory, streams.symbols(), Fill::kZero),
-        last_ends_(*options.memory, streams.symbols()),
-        reached_(*options.memory, streams.symbols()),
+        totals_(*options.memory, size_t{symbols} * gaps.size(), Fill::kZero),
+        counts_(*options.memory, symbols, Fill::kZero),
+        last_ends_(*options.memory, symbols),
+        reached_(*options.memory, symbols),
         counted_(*options.memory) {
     std::fill(last_ends_.begin(), last_ends_.end(), -1);
-    views_.reserve(streams.axes().size());  // trackers_ point into views_
-    for (const EventStream& axis : streams.axes()) {
+    views_.reserve(axes.size());  // trackers_ point into views_
+    for (const EventStream& axis : axes) {
       views_.push_back(axis.view());
       trackers_.emplace_back(views_.back(), options);
     }
   }
 
-  /// Appends the frequent extensions, in order.
-  template <typename Candidates>
-  void count(std::span<const uint32_t> prefix, const Candidates& candidates, uint64_t min_count, EpisodeLevel& found) {
+  /// Calls take(step, support) for the extensions that occur on these axes, in order: all candidates, perhaps others, too.
+  template <typename Candidates, typename Take>
+  void count(std::span<const uint32_t> prefix, const Candidates& candidates, Take take) {
     const EpisodeView episode = decode_(prefix);
     for (size_t k = 0; k < views_.size(); ++k) {
       const FrontierView frontier = trackers_[k].frontier(episode, episode.length());
       if (frontier.size > 0) count_axis(views_[k], frontier, prefix.back(), candidates);
     }
     std::sort(counted_.begin(), counted_.end());
-    for (const uint32_t step : counted_) {
-      const uint64_t support = std::exchange(totals_[step], 0);
-      if (support < min_count || !may_follow(gaps_, prefix.back(), step)) continue;
-      uint32_t* const steps = found.steps.room(prefix.size() + 1);
-      *std::copy(prefix.begin(), prefix.end(), steps) = step;
-      found.steps.add(prefix.size() + 1);
-      found.supports.push_back(support);
-    }
+    for (const uint32_t step : counted_)
+      if (const uint64_t support = std::exchange(totals_[step], 0); may_follow(gaps_, prefix.back(), step))
+        take(step, support);
     counted_.shrink(0);
   }
 
@@ -242,10 +246,12 @@ bool LevelWise::next() {
   } else if (!by_device(found)) {
     if (method_)
       found = by_batches(kBatch, [this](const EpisodeBatch& batch, std::vector<uint64_t>& counts) {
-        for (const EventStream& axis : streams_.axes()) count_episodes(*method_, axis.view(), batch, counts, options_);
+        streams_.for_parts(options_, [&](std::span<const EventStream> axes) {
+          for (const EventStream& axis : axes) count_episodes(*method_, axis.view(), batch, counts, options_);
+        });
       });
     else
-      found = by_prefixes();
+      found = streams_.in_files() ? by_prefixes_in_files() : by_prefixes();
   }
   found.ms = watch.milliseconds();
   level_ = std::move(found);
@@ -256,17 +262,22 @@ EpisodeLevel LevelWise::first_level() const {
   EpisodeLevel found(*options_.memory);
   found.length = 1;
   found.candidates = streams_.symbols();
-  for (uint32_t symbol = 0; symbol < streams_.symbols(); ++symbol) {
-    uint64_t support = 0;
-    for (const EventStream& axis : streams_.axes()) {
+  Buffer<uint64_t> supports(*options_.memory, streams_.symbols(), Fill::kZero);
+  streams_.for_parts(options_, [&](std::span<const EventStream> axes) {
+    for (const EventStream& axis : axes) {
       const EventStreamView view = axis.view();
-      const std::span<const int64_t> list = view.list(symbol);
-      support += view.counts_streams() ? count_entries(view, {list.data(), list.data(), list.size()}, options_.cancel)
-                                       : list.size();
+      for (uint32_t symbol = 0; symbol < streams_.symbols(); ++symbol) {
+        const std::span<const int64_t> list = view.list(symbol);
+        supports[symbol] += view.counts_streams()
+                                ? count_entries(view, {list.data(), list.data(), list.size()}, options_.cancel)
+                                : list.size();
+      }
     }
-    if (support < min_count_) continue;
+  });
+  for (uint32_t symbol = 0; symbol < streams_.symbols(); ++symbol) {
+    if (supports[symbol] < min_count_) continue;
     found.steps.push_back(symbol * static_cast<uint32_t>(gaps_.size()));
-    found.supports.push_back(support);
+    found.supports.push_back(supports[symbol]);
   }
   return found;
 }
@@ -313,11 +324,14 @@ EpisodeLevel LevelWise::by_prefixes() const {
   std::vector<std::optional<Extensions>> extensions(static_cast<size_t>(std::max(options_.threads, 1)));
   parallel_for(options_, tasks, [&](size_t task, int worker) {
     std::optional<Extensions>& own = extensions[static_cast<size_t>(worker)];
-    if (!own) own.emplace(streams_, gaps_, options_);
+    if (!own) own.emplace(streams_.axes(), streams_.symbols(), gaps_, options_);
     for (size_t k = prefixes * task / tasks; k < prefixes * (task + 1) / tasks; ++k) {
       const Candidates candidates = candidates_of(k);
       found[task].candidates += count_candidates(k, candidates);
-      if (candidates.size() > 0) own->count(level_[k], candidates, min_count_, found[task]);
+      if (candidates.size() == 0) continue;
+      own->count(level_[k], candidates, [&](uint32_t step, uint64_t support) {
+        if (support >= min_count_) append_extension(found[task], level_[k], step, support);
+      });
     }
   });
   extensions.clear();
@@ -338,6 +352,61 @@ EpisodeLevel LevelWise::by_prefixes() const {
     part.supports.reset();
   }
   return all;
+}
+
+/// The prefixes from `from` on whose candidates have counters at once. @param first_counter  [prefix - from] filled
+/// @return the first one that has none
+size_t LevelWise::prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_counter) const {
+  const uint64_t most = options_.work_bytes / kCountersShare / sizeof(uint64_t);
+  first_counter.shrink(0);
+  first_counter.push_back(0);
+  size_t to = from;
+  for (; to < level_.size(); ++to) {
+    if (to % kWorkAPoll == 0) options_.cancel.throw_if_requested();
+    const uint64_t counters = first_counter[to - from] + candidates_of(to).size();
+    if (to > from && counters > most) break;
+    first_counter.push_back(counters);
+  }
+  return to;
+}
+
+EpisodeLevel LevelWise::by_prefixes_in_files() const {
+  EpisodeLevel found(*options_.memory);
+  found.length = level_.length + 1;
+  GrowingBuffer<uint64_t> first_counter(*options_.memory);
+  for (size_t from = 0; from < level_.size();) {
+    const size_t to = prefixes_at_once(from, first_counter);
+    Buffer<uint64_t> counters(*options_.memory, first_counter[to - from], Fill::kZero);
+    const size_t tasks = std::min(to - from, kTasksAThread * static_cast<size_t>(std::max(options_.threads, 1)));
+    if (counters.size() > 0) {
+      streams_.for_parts(options_, [&](std::span<const EventStream> axes) {
+        std::vector<std::optional<Extensions>> extensions(static_cast<size_t>(std::max(options_.threads, 1)));
+        parallel_for(options_, tasks, [&](size_t task, int worker) {
+          std::optional<Extensions>& own = extensions[static_cast<size_t>(worker)];
+          if (!own) own.emplace(axes, streams_.symbols(), gaps_, options_);
+          for (size_t k = from + (to - from) * task / tasks; k < from + (to - from) * (task + 1) / tasks; ++k) {
+            const Candidates candidates = candidates_of(k);
+            if (candidates.size() == 0) continue;
+            uint64_t* const own_counters = counters.data() + first_counter[k - from];
+            size_t at = 0;
+            own->count(level_[k], candidates, [&](uint32_t step, uint64_t support) {
+              while (at < candidates.size() && candidates[at] < step) ++at;
+              if (at < candidates.size() && candidates[at] == step) own_counters[at] += support;
+            });
+          }
+        });
+      });
+    }
+    for (size_t k = from; k < to; ++k) {
+      const Candidates candidates = candidates_of(k);
+      found.candidates += count_candidates(k, candidates);
+      for (size_t at = 0; at < candidates.size(); ++at)
+        if (const uint64_t support = counters[first_counter[k - from] + at]; support >= min_count_)
+          append_extension(found, level_[k], candidates[at], support);
+    }
+    from = to;
+  }
+  return found;
 }
 
 /// @param count  gets batches of candidates, and counts to add to

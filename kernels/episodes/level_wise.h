@@ -11,8 +11,12 @@
 // episode. If a method is forced, candidates are counted in batches (episode_counter.h). A device, too, counts
 // batches; it is chosen for each level if it is expected to be faster, and shares prefixes in its own ways.
 //
+// Events in files are counted part by part, and the counts of each candidate are added. A part is loaded once for as many
+// candidates as may have a counter in memory.
+//
 // Cost of a level: for each prefix the events that it reaches, or those of its candidates' last symbols.
-// Memory: for each frequent episode of two levels, 4 bytes a symbol and 8 for the support.
+// Memory: for each frequent episode of two levels, 4 bytes a symbol and 8 for the support. With events in files 8 bytes a
+// candidate that is counted at once.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +64,8 @@ class LevelWise {
 
   EpisodeLevel first_level() const;
   EpisodeLevel by_prefixes() const;
+  EpisodeLevel by_prefixes_in_files() const;
+  size_t prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_counter) const;
   template <typename Count>
   EpisodeLevel by_batches(size_t batch_size, Count count) const;
   bool by_device(EpisodeLevel& found) const;

@@ -103,9 +103,24 @@ uint64_t count_entries(const EventStreamView& view, FrontierView frontier, const
 }
 
 FrontierView Tracker::level(size_t length) const {
-  if (length == 1) return of_symbol(view_.list(first_));
-  const Level& at = levels_[length - 2];
-  return {at.ends.begin(), at.starts.begin(), at.ends.size()};
+  return length == 1 ? of_symbol(view_.list(first_)) : levels_[length - 2].view();
+}
+
+// From the frontier of the first `length` symbols to that of one symbol more.
+void Tracker::extend(FrontierView from, EpisodeView episode, size_t length, Level& to) {
+  to.symbol = episode.symbols[length];
+  to.gap = episode.gaps[length - 1];
+  const std::span<const int64_t> list = view_.list(to.symbol);
+  to.ends.shrink(0);
+  to.starts.shrink(0);
+  int64_t* end = to.ends.room(list.size());
+  int64_t* start = to.starts.room(list.size());
+  extend_polled(from, list, view_.cut(to.gap), options_.cancel, [&](int64_t e, int64_t s) {
+    *end++ = e;
+    *start++ = s;
+  });
+  to.ends.add(static_cast<size_t>(end - to.ends.begin()));
+  to.starts.add(to.ends.size());
 }
 
 FrontierView Tracker::frontier(EpisodeView episode, size_t length) {
@@ -117,25 +132,19 @@ FrontierView Tracker::frontier(EpisodeView episode, size_t length) {
         break;
   first_ = episode.symbols[0];
   valid_ = std::max<size_t>(shared, 1);
-  for (; valid_ < length; ++valid_) {
+  // An empty frontier stays empty.
+  FrontierView found = level(valid_);
+  for (; valid_ < std::min(length, kKeptLength) && found.size > 0; ++valid_) {
     if (levels_.size() < valid_) levels_.emplace_back(*options_.memory);
-    const FrontierView from = level(valid_);
-    Level& to = levels_[valid_ - 1];
-    to.symbol = episode.symbols[valid_];
-    to.gap = episode.gaps[valid_ - 1];
-    const std::span<const int64_t> list = view_.list(to.symbol);
-    to.ends.shrink(0);
-    to.starts.shrink(0);
-    int64_t* end = to.ends.room(list.size());
-    int64_t* start = to.starts.room(list.size());
-    extend_polled(from, list, view_.cut(to.gap), options_.cancel, [&](int64_t e, int64_t s) {
-      *end++ = e;
-      *start++ = s;
-    });
-    to.ends.add(static_cast<size_t>(end - to.ends.begin()));
-    to.starts.add(to.ends.size());
+    extend(found, episode, valid_, levels_[valid_ - 1]);
+    found = levels_[valid_ - 1].view();
   }
-  return level(length);
+  for (size_t grown = valid_; grown < length && found.size > 0; ++grown) {
+    Level& to = longer_[grown % 2];
+    extend(found, episode, grown, to);
+    found = to.view();
+  }
+  return found;
 }
 
 uint64_t Tracker::count(EpisodeView episode) {

@@ -21,7 +21,8 @@ namespace batmap {
 class Tracker {
  public:
   /// @param view, options  must outlive the object
-  Tracker(const EventStreamView& view, const ExecutionOptions& options) : view_(view), options_(options) {}
+  Tracker(const EventStreamView& view, const ExecutionOptions& options)
+      : view_(view), options_(options), longer_{Level(*options.memory), Level(*options.memory)} {}
 
   /// The frontier of the first `length` symbols of an episode; valid until the next call.
   FrontierView frontier(EpisodeView episode, size_t length);
@@ -38,21 +39,28 @@ class Tracker {
   uint64_t count(EpisodeView episode);
 
  private:
+  // The frontiers of longer prefixes are not kept: few episodes are as long, and a given one may have any length.
+  static constexpr size_t kKeptLength = 32;
+
   // The frontier of a prefix of two or more symbols.
   struct Level {
     explicit Level(MemoryMeter& meter) : ends(meter), starts(meter) {}
+    FrontierView view() const { return {ends.begin(), starts.begin(), ends.size()}; }
+
     uint32_t symbol = 0;
     Gap gap{};
     GrowingBuffer<int64_t> ends;
     GrowingBuffer<int64_t> starts;
   };
   FrontierView level(size_t length) const;
+  void extend(FrontierView from, EpisodeView episode, size_t length, Level& to);
 
   const EventStreamView& view_;
   const ExecutionOptions& options_;
   uint32_t first_ = 0;
   std::vector<Level> levels_;  // [k] for the first k + 2 symbols
   size_t valid_ = 0;           // length of the prefix whose frontiers are valid
+  Level longer_[2];            // of the prefix that grows, and of the one before
 };
 
 enum class Compaction { kCountScanWrite, kAtomic };

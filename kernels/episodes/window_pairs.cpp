@@ -23,9 +23,28 @@ constexpr const char* kWindowCountingNames[] = {"streams", "occurrences"};
 constexpr uint64_t kAnswersABatch = uint64_t{1} << 22;
 constexpr uint64_t kEventsABatch = uint64_t{1} << 21;
 constexpr uint32_t kItemsABatch = uint32_t{1} << 16;
+// The share of the work memory that the pairs of a batch may take if the events are in files.
+constexpr size_t kPairsShare = 8;
 
 bool is_better(const WindowPair& x, const WindowPair& y) {
   return std::tuple(y.support, x.a, x.b) < std::tuple(x.support, y.a, y.b);
+}
+
+/// Adds up pairs of one item, which ascend.
+void add_pairs(GrowingBuffer<WindowPair>& sum, const GrowingBuffer<WindowPair>& more, const ExecutionOptions& options) {
+  if (more.empty()) return;
+  GrowingBuffer<WindowPair> both(*options.memory);
+  WindowPair* out = both.room(sum.size() + more.size());
+  const WindowPair* x = sum.begin();
+  for (const WindowPair& y : more.span()) {
+    while (x != sum.end() && x->b < y.b) *out++ = *x++;
+    const bool has_it = x != sum.end() && x->b == y.b;
+    *out++ = {y.a, y.b, y.support + (has_it ? x->support : 0)};
+    x += has_it;
+  }
+  out = std::copy(x, static_cast<const WindowPair*>(sum.end()), out);
+  both.add(static_cast<size_t>(out - both.begin()));
+  sum = std::move(both);
 }
 
 /// An upper bound of the events in the windows of an item.
@@ -40,13 +59,13 @@ double events_reached(const EventStreamView& view, uint32_t item, int64_t window
 /// Counts the pairs of one item after the other, in one thread.
 class WindowPairRun::Counter {
  public:
-  Counter(const EventStreams& streams, const WindowPairQuery& query, const ExecutionOptions& options)
+  Counter(std::span<const EventStream> axes, uint32_t items, const WindowPairQuery& query, const ExecutionOptions& options)
       : query_(query),
         options_(options),
-        counts_(*options.memory, streams.symbols(), Fill::kZero),
-        blocked_to_(*options.memory, streams.symbols()),
+        counts_(*options.memory, items, Fill::kZero),
+        blocked_to_(*options.memory, items),
         reached_(*options.memory) {
-    for (const EventStream& axis : streams.axes()) views_.push_back(axis.view());
+    for (const EventStream& axis : axes) views_.push_back(axis.view());
   }
 
   /// Appends the frequent pairs of an item with larger ones, in order.
@@ -224,49 +243,95 @@ WindowPairRun::WindowPairRun(EventLog log, std::span<const uint32_t> item_rank, 
   record_.answers = AnswerKind::kPairs;
   record_.method = "window_walk";
   record_.reason = kWindowCountingNames[static_cast<size_t>(query_.counting)];
-  record_.reason += ", threshold " + std::to_string(min_count_);
+  record_.reason += ", threshold " + std::to_string(min_count_) + streams_->describe_files();
   record_streams(*streams_, record_);
+  estimate_reach();
   record_.tasks = streams_->symbols();
   record_.group_ms = watch.milliseconds();
 }
 
 WindowPairRun::~WindowPairRun() = default;
 
-/// Counts the next items. @return false if there are none
-bool WindowPairRun::next_batch() {
+void WindowPairRun::estimate_reach() {
+  ExecutionOptions own = options_;
+  own.cancel = cancel_;
+  reach_ = Buffer<double>(*options_.memory, streams_->symbols());
+  std::fill(reach_.begin(), reach_.end(), 1.0);
+  streams_->for_parts(own, [&](std::span<const EventStream> axes) {
+    for (const EventStream& axis : axes) {
+      const EventStreamView view = axis.view();
+      for (uint32_t item = 0; item < reach_.size(); ++item)
+        reach_[item] += events_reached(view, item, std::min(query_.window, view.reach));
+    }
+  });
+}
+
+/// The items from next_item_ on that are counted together.
+uint32_t WindowPairRun::end_of_batch() const {
   const uint32_t items = streams_->symbols();
-  const uint32_t begin = next_item_;
-  const auto threads = static_cast<uint64_t>(std::max(options_.threads, 1));
+  const bool in_files = streams_->in_files();
+  const auto threads = static_cast<uint32_t>(std::max(options_.threads, 1));
+  const auto max_answers = static_cast<double>(
+      in_files ? std::min<uint64_t>(kAnswersABatch, options_.work_bytes / kPairsShare / sizeof(WindowPair))
+               : kAnswersABatch);
+  const auto max_reached = static_cast<double>(kEventsABatch * threads);
   double answers = 0;
   double reached = 0;
-  for (; next_item_ < items && next_item_ - begin < kItemsABatch; ++next_item_) {
-    if (next_item_ - begin >= threads &&
-        (answers > static_cast<double>(kAnswersABatch) || reached > static_cast<double>(kEventsABatch * threads)))
+  uint32_t end = next_item_;
+  for (; end < items && end - next_item_ < kItemsABatch; ++end) {
+    // A batch of events in files is a pass over these, so it does not end because it is long.
+    if (end - next_item_ >= (in_files ? 1 : threads) && (answers > max_answers || (!in_files && reached > max_reached)))
       break;
-    double own = 1;
-    for (const EventStream& axis : streams_->axes()) {
-      const EventStreamView view = axis.view();
-      own += events_reached(view, next_item_, std::min(query_.window, view.reach));
-    }
-    answers += std::min(own, static_cast<double>(items - next_item_));
-    reached += own;
+    answers += std::min(reach_[end], static_cast<double>(items - end));
+    reached += reach_[end];
   }
+  return end;
+}
+
+/// Counts the next items. @return false if there are none
+bool WindowPairRun::next_batch() {
+  const uint32_t begin = next_item_;
+  next_item_ = end_of_batch();
   found_.clear();
   list_ = row_ = 0;
   if (begin == next_item_) return false;
-  counters_.resize(threads);
   for (uint32_t item = begin; item < next_item_; ++item) found_.emplace_back(*options_.memory);
+  if (streams_->in_files())
+    add_counts_of_files(begin);
+  else
+    count_batch(begin, streams_->axes());
+  record_.tasks_done = next_item_;
+  if (next_item_ == streams_->symbols()) counters_.clear();
+  return true;
+}
+
+/// Adds the pairs of the items [begin, next_item_) on these axes to found_: of those in memory only the frequent ones.
+void WindowPairRun::count_batch(uint32_t begin, std::span<const EventStream> axes) {
+  counters_.resize(static_cast<size_t>(std::max(options_.threads, 1)));
+  const bool in_files = streams_->in_files();
   parallel_for(options_, next_item_ - begin, [&](size_t task, int worker) {
     std::unique_ptr<Counter>& counter = counters_[static_cast<size_t>(worker)];
-    if (!counter) counter = std::make_unique<Counter>(*streams_, query_, options_);
+    if (!counter) counter = std::make_unique<Counter>(axes, streams_->symbols(), query_, options_);
     const uint32_t item = begin + static_cast<uint32_t>(task);
     const bool all = included_.empty() || included_[item];
     if (!all && (include_.empty() || include_.back() < item)) return;
-    counter->count(item, all ? nullptr : &include_, min_count_, found_[task]);
+    const std::vector<uint32_t>* const partners = all ? nullptr : &include_;
+    if (!in_files) return counter->count(item, partners, min_count_, found_[task]);
+    GrowingBuffer<WindowPair> more(*options_.memory);
+    counter->count(item, partners, 1, more);
+    add_pairs(found_[task], more, options_);
   });
-  record_.tasks_done = next_item_;
-  if (next_item_ == items) counters_.clear();
-  return true;
+}
+
+void WindowPairRun::add_counts_of_files(uint32_t begin) {
+  streams_->for_parts(options_, [&](std::span<const EventStream> axes) {
+    count_batch(begin, axes);
+    counters_.clear();  // they see these axes
+  });
+  for (GrowingBuffer<WindowPair>& list : found_)
+    list.shrink(static_cast<size_t>(
+        std::remove_if(list.begin(), list.end(), [&](const WindowPair& pair) { return pair.support < min_count_; }) -
+        list.begin()));
 }
 
 void WindowPairRun::find_best() {

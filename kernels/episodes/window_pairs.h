@@ -7,7 +7,8 @@
 // be paired with a few others (include) is merged with their lists, if that is less work.
 //
 // Cost: for each item the events in its windows: at most items x events, usually far fewer. Memory: the axes
-// (event_stream.h), 16 bytes an item and a thread, and 16 bytes for each answer of a batch of items. Source: ours. The
+// (event_stream.h), 16 bytes an item and a thread, and 16 bytes for each answer of a batch of items. Where the events are
+// in files, a batch counts part by part, and it is 32 bytes for each of its pairs that occur. Source: ours. The
 // counters of pairs/ count shared transactions. They would need a transaction for each event and its window, which repeats
 // every event as often as the window has events.
 #pragma once
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,7 +77,11 @@ class WindowPairRun {
  private:
   class Counter;
 
+  void estimate_reach();
+  uint32_t end_of_batch() const;
   bool next_batch();
+  void count_batch(uint32_t begin, std::span<const EventStream> axes);
+  void add_counts_of_files(uint32_t begin);
   std::optional<WindowPair> next_of_all();
   void find_best();
 
@@ -86,6 +92,7 @@ class WindowPairRun {
   RunRecord record_;
   uint64_t min_count_ = 1;  // rises while the k best are found
   std::optional<EventStreams> streams_;
+  Buffer<double> reach_;                            // [symbol] an upper bound of the events in its windows
   std::vector<bool> included_;                      // [symbol] empty: all
   std::vector<uint32_t> include_;                   // symbols, ascending
   std::vector<std::unique_ptr<Counter>> counters_;  // [worker]

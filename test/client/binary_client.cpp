@@ -313,7 +313,8 @@ class Damaged {
     }
     if (!same) complain(how, value.bytes, "its item pairs are not those of its rows " + counted.message());
     const Result again = session_.exec_params("SELECT $1::batmap_relation", {value}, true);
-    if (!again.good() || pairs_of(session_.must_params(unnest(), {{again.value(0, 0), true, oid_}}, true)) != pairs) {
+    const std::vector<Param> copy = {{again.good() ? again.value(0, 0) : "", true, oid_}};
+    if (!again.good() || pairs_of(session_.must_params(unnest(), copy, true)) != pairs) {
       complain(how, value.bytes, "does not survive its own binary form " + again.message());
     }
   }

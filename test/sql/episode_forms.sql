@@ -22,6 +22,9 @@ SELECT episode FROM batmap_episodes('SELECT at::date, page, person FROM visits',
 CREATE DOMAIN day AS date;
 SELECT * FROM batmap_episode_count('SELECT at::day, page, person FROM visits', '{1, 2}', ARRAY[0, 1]);
 
+-- a driver sends a short list as smallint[]
+SELECT * FROM batmap_episode_occurrences('VALUES (1, 1), (3, 2), (9, 1)', '{1, 2}'::int2[], '{0, 5}'::int2[]);
+SELECT * FROM batmap_episode_occurrences_of('VALUES (1, ''a''), (3, ''b''), (9, ''a'')', '{a, b}', '{0, 5}'::int2[]);
 -- occurrences: the type of the times is named
 SELECT * FROM batmap_episode_occurrences(NULL::timestamp, 'SELECT at, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);
 SELECT * FROM batmap_episode_occurrences(NULL::timestamptz, 'SELECT at::timestamptz, page, person FROM visits', '{1, 2}', ARRAY[interval '0', '2 days']);

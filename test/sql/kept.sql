@@ -176,7 +176,9 @@ INSERT INTO shop.lines (receipt, product) VALUES (1, 700), (1, 701);
 SELECT batmap_check_kept('shop.lines'), batmap_pair_count(batmap_kept_counts('shop.lines'), 700, 701);
 SELECT kept_table, tid, item, kept_rows, kept_counts, kept_log FROM batmap_kept;
 ALTER TABLE shop.lines DROP COLUMN product;
+\set VERBOSITY terse
 ALTER TABLE shop.lines ALTER COLUMN receipt TYPE int8;
+\set VERBOSITY default
 -- as a partition or a child it would change without its triggers, and its children change with it
 CREATE TABLE whole (first_seen date, receipt int, product int, line int, quantity int) PARTITION BY RANGE (receipt);
 BEGIN;
@@ -317,6 +319,58 @@ DROP FUNCTION ends_early;
 DELETE FROM wide WHERE item < 200;
 SELECT batmap_check_kept('wide'), batmap_merge_kept('wide'), batmap_check_kept('wide');
 DROP TABLE wide;
+
+-- Within a statement that changes the table, whose log is not written yet, the rows are counted, and a merge is refused.
+CREATE TABLE live (tid int, item int);
+CREATE INDEX ON live (tid);
+INSERT INTO live VALUES (1, 1), (1, 2), (2, 1), (2, 2);
+SELECT batmap_keep('live', 'tid', 'item');
+CREATE FUNCTION is_recount() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    kept text;
+    counted text;
+BEGIN
+    SELECT string_agg(p::text, ' ' ORDER BY p::text) INTO kept FROM batmap_pairs('live'::regclass, 1) p;
+    SELECT string_agg(p::text, ' ' ORDER BY p::text) INTO counted FROM batmap_pairs('SELECT tid, item FROM live', 1) p;
+    RETURN CASE WHEN kept IS NOT DISTINCT FROM counted THEN 'right: ' ELSE 'wrong: ' END || coalesce(length(counted) > 0, false);
+END $$;
+CREATE FUNCTION try_merge() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN batmap_merge_kept('live');
+EXCEPTION WHEN object_in_use THEN
+    RETURN SQLERRM;
+END $$;
+BEGIN;
+DELETE FROM live WHERE item = 2 RETURNING tid, is_recount();
+ROLLBACK;
+INSERT INTO live VALUES (5, 1), (5, 2), (5, 3) RETURNING item, is_recount();
+UPDATE live SET item = 7 WHERE tid = 5 AND item < 2 RETURNING item, is_recount();
+INSERT INTO live VALUES (8, 1) RETURNING try_merge();
+INSERT INTO live VALUES (8, 2) RETURNING is_recount();
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE WARNING '% %: %', TG_NAME, TG_OP, is_recount();
+    RETURN NULL;
+END $$;
+CREATE TRIGGER a_first AFTER INSERT OR UPDATE OR DELETE ON live FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER z_last AFTER INSERT OR UPDATE OR DELETE ON live FOR EACH STATEMENT EXECUTE FUNCTION tell();
+INSERT INTO live VALUES (9, 1), (9, 2);
+UPDATE live SET item = 3 WHERE tid = 9 AND item = 1;
+DELETE FROM live WHERE tid = 1;
+SELECT try_merge(), batmap_check_kept('live'), is_recount();
+DROP TABLE live;
+CREATE TABLE live (tid int, item int) PARTITION BY HASH (tid);
+CREATE INDEX ON live (tid);
+CREATE TABLE live_0 PARTITION OF live FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE live_1 PARTITION OF live FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO live SELECT t, i FROM generate_series(1, 9) t, generate_series(1, 3) i;
+SELECT batmap_keep('live', 'tid', 'item');
+INSERT INTO live VALUES (11, 1), (11, 2), (12, 1) RETURNING item, is_recount();
+DELETE FROM live_0 WHERE item = 2 RETURNING item, is_recount();
+DELETE FROM live_1 WHERE tid = 3 AND item = 3 RETURNING try_merge();
+SELECT batmap_merge_kept('live'), batmap_check_kept('live'), is_recount();
+DROP TABLE live;
+DROP FUNCTION is_recount, try_merge, tell;
 
 -- An empty table, and one whose transactions have one item each.
 CREATE TABLE few (tid int8 PRIMARY KEY, item int2);

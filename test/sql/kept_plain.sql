@@ -120,9 +120,17 @@ BEGIN;
 INSERT INTO lines VALUES (9300, 6001), (9300, 6002);
 DECLARE early CURSOR FOR SELECT count(*) FILTER (WHERE q.product > 6000) FROM (SELECT a.product, b.product AS other, count(*) FROM lines a JOIN lines b USING (receipt) WHERE a.product < b.product GROUP BY 1, 2) q;
 INSERT INTO lines VALUES (9300, 6003);
+FETCH early;
+-- a merge takes an open cursor over a table that the transaction has changed for a statement that changes it
+SELECT batmap_merge_kept('lines') > 0 AS merged;
+ROLLBACK;
+INSERT INTO lines VALUES (9301, 6001), (9301, 6002);
+BEGIN;
+DECLARE early CURSOR FOR SELECT count(*) FILTER (WHERE q.product > 6000) FROM (SELECT a.product, b.product AS other, count(*) FROM lines a JOIN lines b USING (receipt) WHERE a.product < b.product GROUP BY 1, 2) q;
 SELECT batmap_merge_kept('lines') > 0 AS merged;
 FETCH early;
 ROLLBACK;
+DELETE FROM lines WHERE receipt = 9301;
 -- rescanned, in a subquery that runs once for each row
 SELECT k, (SELECT count(*) FROM (SELECT a.product, b.product, count(*) FROM lines a JOIN lines b USING (receipt) WHERE a.product < b.product GROUP BY 1, 2 HAVING count(*) >= k) q) AS pairs FROM generate_series(5, 25, 10) k;
 -- a trigger that does not fire: the rows are counted

@@ -107,3 +107,69 @@ RESET batmap.enable_join_project;
 RESET batmap.work_mem;
 SELECT count(*) FROM ((TABLE multiplied EXCEPT ALL TABLE multiplied_spilled) UNION ALL (TABLE multiplied_spilled EXCEPT ALL TABLE multiplied)) d;
 DROP TABLE few, joined, joined_few, joined_spilled, joined_few_spilled, multiplied, multiplied_spilled;
+
+-- events of several streams, whose parts are streams
+CREATE TABLE happened AS
+    SELECT (x * 7919 % 100003)::int4 AS at, ((x * x + x / 3) % 23)::int4 AS event, (x % 1777)::int4 AS stream
+    FROM generate_series(1, 100000::int8) x;
+CREATE TABLE asked (name text, query text);
+INSERT INTO asked VALUES
+    ('episodes', $$batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[[0,500],[500,3000]], min_count => 1200)$$),
+    ('rate', $$batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,3000], min_rate => 0.0000145)$$),
+    ('steps', $$batmap_episodes('SELECT at / 1000, event, stream FROM happened', ARRAY[0,9], min_count => 250, max_length => 3, counting => 'streams', same_time => true)$$),
+    ('best', $$batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,9000], top_k => 60, max_length => 3)$$),
+    ('method', $$batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,3000], min_count => 1200, algorithm => 'automaton')$$),
+    ('text', $$batmap_episodes_of('SELECT at, ''e'' || event, ''s'' || stream FROM happened', ARRAY[0,3000], min_count => 1200, include => '{e3}', exclude => '{e4}')$$),
+    ('one stream is large', $$batmap_episodes('SELECT at, event, greatest(stream, 1000) FROM happened', ARRAY[0,50], min_count => 900, max_length => 2)$$),
+    ('given', $$batmap_episode_count('SELECT at, event, stream FROM happened', ARRAY[[0,2],[2,3],[5,99]], ARRAY[0,30000])$$),
+    ('occurrences', $$batmap_episode_occurrences('SELECT at, event, stream * 1000000007::int8 FROM happened', ARRAY[0,2], ARRAY[0,30000])$$),
+    ('counts', $$(SELECT md5(batmap_episode_counts_from('SELECT at, event, stream FROM happened', ARRAY[0,3000], min_count => 1200)::text))$$),
+    ('candidates', $$(SELECT md5(batmap_episode_counts_from('SELECT at, event, stream FROM happened', ARRAY[0,3000], candidates =>
+        batmap_episode_counts_from('SELECT at, event, stream FROM happened WHERE stream < 300', ARRAY[0,3000], min_count => 150))::text))$$),
+    ('window', $$batmap_window_pairs('SELECT at, event, stream FROM happened', 2000, min_count => 600)$$),
+    ('best of a window', $$batmap_window_pairs('SELECT at, event, stream FROM happened', 2000, top_k => 50, counting => 'occurrences')$$);
+-- All answers as one text, in their order.
+CREATE FUNCTION answers(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    found text;
+BEGIN
+    EXECUTE 'SELECT count(*) || '' rows ''  || md5(string_agg(a::text, chr(10) ORDER BY ordinality)) FROM (SELECT r::text AS a, row_number() OVER () AS ordinality FROM ' || query || ' r) s' INTO found;
+    RETURN found;
+END $$;
+CREATE TABLE of_memory AS SELECT name, answers(query) FROM asked;
+SELECT name, split_part(answers, ' ', 1) AS rows FROM of_memory ORDER BY name;
+SET batmap.work_mem = '1MB';
+DO $$
+DECLARE
+    one record;
+    run record;
+    was text;
+BEGIN
+    FOR one IN SELECT * FROM asked JOIN of_memory USING (name) ORDER BY name LOOP
+        was := answers(one.query);
+        SELECT * INTO run FROM batmap_last_run();
+        RAISE NOTICE '%: as in memory %, in files %, within memory %', one.name, was = one.answers,
+            run.reason ~ '; rows in \d+ MB of files, counted in \d+ parts', run.peak_memory < 1.6 * 1024 * 1024;
+    END LOOP;
+END $$;
+SELECT count(*) FROM pg_ls_tmpdir();
+-- stopped early, by a limit, by a full disk, and by a cancel
+SELECT count(*) FROM (SELECT * FROM batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,3000], min_count => 1200) LIMIT 3) e;
+SELECT count(*) FROM pg_ls_tmpdir();
+\set VERBOSITY sqlstate
+SET temp_file_limit = '64kB';
+SELECT count(*) FROM batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,3000], min_count => 1200);
+SELECT count(*) FROM batmap_window_pairs('SELECT at, event, stream FROM happened', 2000, min_count => 600);
+RESET temp_file_limit;
+SET statement_timeout = '200ms';
+SELECT count(*) FROM batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,100000], min_count => 1);
+RESET statement_timeout;
+SET batmap.memory_limit = '2MB';
+-- one stream stays in memory
+SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[0,50], min_count => 1200);
+RESET batmap.memory_limit;
+\set VERBOSITY default
+SELECT count(*) FROM pg_ls_tmpdir();
+RESET batmap.work_mem;
+DROP TABLE happened, asked, of_memory;
+DROP FUNCTION answers;

@@ -7,6 +7,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $node = PostgreSQL::Test::Cluster->new('kept');
 $node->init(allows_streaming => 'logical');
@@ -18,6 +19,13 @@ $node->safe_psql('postgres', q{
 });
 
 sub sql { return $node->safe_psql('shop', $_[0], extra_params => [ '-U', 'owner' ]) }
+
+sub stderr_of {
+    my ($database, $query) = @_;
+    my $stderr;
+    $node->psql($database, $query, stderr => \$stderr);
+    return $stderr;
+}
 
 sql(q{
     CREATE EXTENSION batmap;
@@ -41,11 +49,17 @@ my $merged_before = sql(q{SELECT count(*) FROM "Sales".lines_kept_log});
 cmp_ok($merged_before, '>', 0, 'a merge that is not committed is not seen');
 sql(q{UPDATE "Sales".lines SET quantity = 0 WHERE "Receipt" % 7 = 3});
 is(sql($fresh), 't|t', 'changes of others during the merge');
-$node->stop('immediate');
+$node->kill9;
 $writer->{run}->kill_kill;
 $merger->{run}->kill_kill;
-$node->start;
-is(sql($fresh), 't|t', 'after a crash in the middle of both');
+my $is_up = 0;
+for (1 .. 100) {
+    last if $is_up = $node->start(fail_ok => 1);  # the sessions may still be ending
+    usleep(100_000);
+    $node->stop('fast', fail_ok => 1);
+}
+die 'the server does not start after kill -9' unless $is_up;
+is(sql($fresh), 't|t', 'after kill -9 in the middle of both');
 is(sql(q{SELECT batmap_merge_kept('"Sales".lines') > 0}), 't', 'the log is merged');
 is(sql(q{SELECT count(*) FROM "Sales".lines_kept_log}), '0', 'and empty');
 is(sql($fresh), 't|t', 'and the counts are right');
@@ -108,6 +122,46 @@ $node->safe_psql('copy', q{SET session_replication_role = replica; INSERT INTO "
 is($node->safe_psql('copy', $copy_fresh), '6|t|3', 'also those that are made as if they were applied');
 $node->safe_psql('copy', 'ALTER SUBSCRIPTION kept DISABLE; ALTER SUBSCRIPTION kept SET (slot_name = NONE); DROP SUBSCRIPTION kept');
 $node->safe_psql('shop', q{DROP PUBLICATION kept; SELECT pg_drop_replication_slot('kept')});
+
+# -- A publication of all tables: log and counts come from the publisher, which merges. Nothing is logged twice.
+
+$node->safe_psql('postgres', 'CREATE DATABASE everything');
+$node->safe_psql('postgres', 'CREATE DATABASE everything_copy');
+$node->safe_psql('everything', q{
+    CREATE EXTENSION batmap;
+    CREATE TABLE lines (tid int, item int, PRIMARY KEY (tid, item));
+    INSERT INTO lines SELECT i / 4, i % 13 FROM generate_series(1, 200) i ON CONFLICT DO NOTHING;
+    SELECT batmap_keep('lines', 'tid', 'item');
+    INSERT INTO lines VALUES (100, 1), (100, 2)});
+my ($schema) = run_command([$node->installed_command('pg_dump'), '-s', '-d', $node->connstr('everything')]);
+$node->safe_psql('everything_copy', $schema);
+like(stderr_of('everything_copy', q{SELECT count(*) FROM batmap_pairs('lines'::regclass, 1)}), qr/has no kept counts/,
+    'a restore of the schema alone says what is missing');
+$node->safe_psql('everything', q{CREATE PUBLICATION everything FOR ALL TABLES; SELECT pg_create_logical_replication_slot('everything', 'pgoutput')});
+$node->safe_psql('everything_copy', "CREATE SUBSCRIPTION everything CONNECTION '" . $node->connstr . " dbname=everything' PUBLICATION everything WITH (create_slot = false, slot_name = 'everything')");
+$node->poll_query_until('everything_copy', q{SELECT count(*) = 3 FROM pg_subscription_rel WHERE srsubstate = 'r'}) or die 'no synchronisation';
+my $everything = q{SELECT batmap_check_kept('lines'), sum(support_count), count(*) FROM batmap_pairs('lines'::regclass, 1)};
+my $same = sub {
+    my ($what) = @_;
+    $node->wait_for_catchup('everything');
+    my $answer = $node->safe_psql('everything', $everything);
+    like($answer, qr/^t\|/, "$what: right on the publisher");
+    is($node->safe_psql('everything_copy', $everything), $answer, "$what: the same on the subscriber");
+};
+$same->('after the first copy');
+$node->safe_psql('everything', 'INSERT INTO lines VALUES (101, 1), (101, 2); DELETE FROM lines WHERE tid = 3; UPDATE lines SET item = 50 WHERE tid = 100 AND item = 2');
+$same->('changes');
+$node->safe_psql('everything', q{SELECT batmap_merge_kept('lines')});
+$same->('a merge');
+like(stderr_of('everything_copy', q{SELECT batmap_merge_kept('lines')}), qr/come from a publisher/, 'the subscriber does not merge');
+$node->safe_psql('everything', 'TRUNCATE lines; INSERT INTO lines VALUES (1, 1), (1, 2)');
+$same->('TRUNCATE');
+$node->safe_psql('everything_copy', 'ALTER SUBSCRIPTION everything DISABLE');
+$node->poll_query_until('everything_copy', q{SELECT count(*) = 0 FROM pg_stat_subscription WHERE pid IS NOT NULL AND subname = 'everything'}) or die 'workers stay';
+$node->safe_psql('everything_copy', q{UPDATE pg_subscription_rel SET srsubstate = 'd' WHERE srrelid = 'lines_kept_log'::regclass});
+like(stderr_of('everything_copy', $everything), qr/is not complete/, 'while it is copied, nobody is answered');
+$node->safe_psql('everything_copy', 'ALTER SUBSCRIPTION everything SET (slot_name = NONE); DROP SUBSCRIPTION everything');
+$node->safe_psql('everything', q{DROP PUBLICATION everything; SELECT pg_drop_replication_slot('everything')});
 
 $node->stop;
 done_testing();

@@ -123,15 +123,11 @@ KeptInput kept_input(PlannerInfo* root, const JoinProjectQuery& query, const Joi
 const char* why_not_kept(Oid oid, const EState* estate) {
   const Relation table = table_open(oid, NoLock);
   const char* why = nullptr;
-  if (CheckRelationLockedByMe(table, RowExclusiveLock, true)) {
-    // A statement of this transaction may be changing rows whose log is written when it is complete. Its executor has the table
-    // open, or it has events of triggers left. What this query itself has open does not matter: its snapshot is older than
-    // what it changes.
-    int own = 1;
-    for (Index k = 0; k < estate->es_range_table_size; ++k)
-      own += estate->es_relations[k] != nullptr && RelationGetRelid(estate->es_relations[k]) == oid;
-    if (table->rd_refcnt > own || AfterTriggerPendingOnRel(oid)) why = "a statement that changes the table is not complete";
-  }
+  // What this query itself has open does not matter: its snapshot is older than what it changes.
+  int own = 1;
+  for (Index k = 0; k < estate->es_range_table_size; ++k)
+    own += estate->es_relations[k] != nullptr && RelationGetRelid(estate->es_relations[k]) == oid;
+  if (is_being_changed(table, own)) why = "a statement that changes the table is not complete";
   if (why == nullptr && kept_table_or_none(table) == nullptr) why = "they are not in order";
   table_close(table, NoLock);
   return why;

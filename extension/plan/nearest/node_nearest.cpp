@@ -231,7 +231,7 @@ void open_index(NearestScan* state) {
   } else {
     state->lists = begin_bitmap_scan(state->index, snapshot_of(state));
   }
-  state->fetch = table_index_fetch_begin(table_of(state));
+  state->fetch = begin_index_fetch(table_of(state));
   state->elements_asked += count;
 }
 
@@ -312,7 +312,7 @@ bool next_of_index(NearestScan* state) {
 // ---- the rows of the table
 
 void open_table(NearestScan* state) {
-  state->rows = table_beginscan(table_of(state), snapshot_of(state), 0, nullptr);
+  state->rows = begin_table_scan(table_of(state), snapshot_of(state));
   ++state->table_scans;
 }
 

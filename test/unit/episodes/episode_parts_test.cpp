@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "test/unit/shared/episodes.h"
 #include "test/unit/shared/failing_run.h"
+#include "test/unit/shared/fake_files.h"
 #include "test/unit/shared/golden.h"
 
 namespace batmap::test {
@@ -110,6 +111,7 @@ TEST(EpisodeParts, TwoRoundsGiveTheAnswersOfTheWhole) {
   MemoryMeter meter;
   uint64_t answers = 0;
   uint64_t recounted = 0;
+  uint64_t in_more_than_memory = 0;
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round << ", seed " << kSeed);
     const ExecutionOptions options{.threads = round % 16 == 0 ? 3 : 1, .memory = &meter, .cancel = {}};
@@ -131,6 +133,13 @@ TEST(EpisodeParts, TwoRoundsGiveTheAnswersOfTheWhole) {
       const std::vector<Event> own = events_of_part(events, part, kParts);
       all.push_back(counted_again(own, candidates, options));
       others.push_back(counted_again(own, lacking(candidates, found[static_cast<size_t>(part)], options), options));
+      FakeFiles files;
+      ExecutionOptions in_files = options;
+      in_files.files = &files;
+      in_files.work_bytes = 2048;  // a part of its own for every stream
+      ASSERT_EQ(counted_again(own, candidates, in_files), all.back());
+      ASSERT_EQ(counts_found(own, of_part, in_files), found[static_cast<size_t>(part)]);
+      in_more_than_memory += files.bytes() > 0;
       recounted += episode_counts_header(others.back().data()).episodes;
     }
     const EpisodeBytes counts = added_up(all, options);
@@ -153,6 +162,7 @@ TEST(EpisodeParts, TwoRoundsGiveTheAnswersOfTheWhole) {
   }
   EXPECT_GT(answers, 5000u);
   EXPECT_GT(recounted, 500u) << "most rounds need the second one";
+  EXPECT_GT(in_more_than_memory, 50u);
   EXPECT_EQ(meter.current(), 0u);
 }
 

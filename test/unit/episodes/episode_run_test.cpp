@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "test/unit/shared/episodes.h"
+#include "test/unit/shared/fake_files.h"
 
 namespace batmap::test {
 namespace {
@@ -168,6 +169,91 @@ TEST(EpisodeRun, MethodsAgreeOnLongStreams) {
   }
 }
 
+/// Events beyond the work memory are counted part by part: the same answers, levels and occurrences in the same order.
+TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
+  Random random(kSeed + 8);
+  MemoryMeter meter;
+  size_t found = 0;
+  for (int round = 0; round < 24; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    std::vector<Event> events = random_events(random, 3000, 2000, 12, 200);
+    if (round % 2 == 0)  // streams with sparse numbers, one of which is larger than a part
+      for (Event& event : events) event.stream = random.chance(20) ? 77 : event.stream * 7'919'000'000'007;
+    EpisodeQuery query;
+    query.gaps = {{0, 40}, {40, 400}};
+    query.min_count = 20 + random.signed_below(60);
+    if (random.chance(30)) query.include = {random.signed_below(12), 77};
+    if (random.chance(30)) query.exclude = {random.signed_below(12), 77};
+    if (random.chance(30)) query.top_k = 1 + random.signed_below(60);
+    query.same_time = random.chance(50);
+    query.counting = kEpisodeCountings[static_cast<size_t>(round / 2) % 2];
+    query.max_length = 3;
+    if (round % 6 == 5) query.method = EpisodeMethod::kAutomaton;
+    FakeFiles files;
+    const ExecutionOptions in_memory{.threads = 1, .memory = &meter, .cancel = {}};
+    const ExecutionOptions in_files{.threads = round % 3 == 0 ? 3 : 1,
+                                    .memory = &meter,
+                                    .cancel = {},
+                                    .files = &files,
+                                    .work_bytes = size_t{1} << (12 + random.below(3))};
+    RunRecord expected_record;
+    RunRecord record;
+    const std::vector<Answer> expected = answers_of(events, query, in_memory, nullptr, &expected_record);
+    ASSERT_EQ(answers_of(events, query, in_files, nullptr, &record), expected);
+    EXPECT_NE(record.reason.find("MB of files, counted in"), std::string::npos) << record.reason;
+    EXPECT_GT(record.file_bytes, 0u);
+    EXPECT_EQ(expected_record.file_bytes, 0u);
+    EXPECT_EQ(record.transactions, expected_record.transactions);
+    EXPECT_EQ(record.items, expected_record.items);
+    ASSERT_EQ(record.levels.size(), expected_record.levels.size());
+    for (size_t k = 0; k < record.levels.size(); ++k) {
+      EXPECT_EQ(record.levels[k].candidates, expected_record.levels[k].candidates);
+      EXPECT_EQ(record.levels[k].frequent, expected_record.levels[k].frequent);
+    }
+    found += expected.size();
+
+    GivenEpisodes given{.events = {1, 2, 3, 4, 2, 1, 99, 1, 1}, .length = 3, .gaps = {{0, 300}}, .method = {}, .device = {}};
+    given.counting = query.counting;
+    const auto counted = [&](const ExecutionOptions& options) {
+      return count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
+    };
+    const std::vector<uint64_t> counts = counted(in_memory);
+    EXPECT_EQ(counted(in_files), counts);
+    EXPECT_NE(record.reason.find("MB of files"), std::string::npos) << record.reason;
+    given.events.resize(3);
+    const auto shown = [&](const ExecutionOptions& options) {
+      std::vector<std::tuple<int64_t, int64_t, int64_t>> all;
+      const GrowingBuffer<FoundOccurrence> found_here =
+          find_occurrences(streams_of(log_of(events, options), {}, given, options), given, options, record);
+      for (const FoundOccurrence& one : found_here.span()) all.emplace_back(one.stream, one.starts_at, one.ends_at);
+      return all;
+    };
+    EXPECT_EQ(shown(in_files), shown(in_memory));
+    EXPECT_EQ(shown(in_files).size(), counts[0]);
+    EXPECT_GT(counts[0], 0u);
+  }
+  EXPECT_GT(found, 500u);
+  EXPECT_EQ(meter.current(), 0u);
+}
+
+TEST(EpisodeRun, EventsInFilesAreCountedWithinMemory) {
+  Random random(kSeed + 9);
+  const std::vector<Event> events = random_events(random, 400'000, 100'000, 200, 4000);
+  EpisodeQuery query;
+  query.gaps = {{0, 50}};
+  query.min_count = 200;
+  const auto peak = [&](TempFiles* files) {
+    MemoryMeter meter;
+    const ExecutionOptions options{
+        .threads = 2, .memory = &meter, .cancel = {}, .files = files, .work_bytes = size_t{1} << 20};
+    answers_of(events, query, options);
+    return meter.peak();
+  };
+  FakeFiles files;
+  EXPECT_LT(peak(&files), size_t{3} << 19);
+  EXPECT_GT(peak(nullptr), size_t{10} << 20);
+}
+
 TEST(EpisodeRun, RateIsOverAllStreams) {
   // Two streams of 30 and 70 ticks: the duration is 100.
   std::vector<Event> events;
@@ -287,6 +373,25 @@ TEST(EpisodeRun, CountsGivenSteps) {
   EXPECT_EQ(meter.current(), 0u);
 }
 
+TEST(EpisodeRun, AGivenEpisodeOfAnyLengthNeedsLittleMemory) {
+  std::vector<Event> events;
+  for (int64_t t = 0; t < 30'000; ++t) events.push_back({t, t % 3});
+  const auto peak = [&](size_t length, Gap gap, size_t expected) {
+    MemoryMeter meter;
+    const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+    RunRecord record;
+    GivenEpisodes given{.events = {}, .length = length, .gaps = {gap}, .steps = {}, .method = {}, .device = {}};
+    for (size_t k = 0; k < length; ++k) given.events.push_back(static_cast<int64_t>(k % 3));
+    EXPECT_EQ(find_occurrences(streams_of(log_of(events, options), {}, given, options), given, options, record).size(),
+              expected);
+    return meter.peak();
+  };
+  // An occurrence ends at a multiple of three, and the next one starts three ticks later.
+  const size_t bound = peak(40, {0, 1}, 30'000 / 42);
+  EXPECT_LT(peak(400, {0, 1}, 30'000 / 402), bound + bound / 10);
+  EXPECT_LT(peak(300'000, {0, 0}, 0), bound + 300'000 * (sizeof(int64_t) + sizeof(Gap)) * 3);
+}
+
 /// The purchases of PrefixSpan's paper, as sets of one time: a(abc)(ac)d(cf), (ad)c(bc)(ae), (ef)(ab)(df)cb, eg(af)cbc.
 TEST(EpisodeRun, FindsTheSequencesOfPrefixSpan) {
   const std::vector<std::vector<const char*>> sequences = {
@@ -397,6 +502,28 @@ TEST(EpisodeRun, RefusesBadParameters) {
   given.check();
   given.gaps = {{0, 1}, {0, 1}};
   EXPECT_THROW(given.check(), Error);
+}
+
+TEST(EpisodeRun, StopsWhenCancelledInFiles) {
+  Random random(kSeed + 10);
+  const std::vector<Event> events = random_events(random, 50'000, 100'000, 40, 500);
+  EpisodeQuery query;
+  query.gaps = {{0, 500}};
+  query.min_count = 1;
+  for (const int polls : {0, 30, 300, 3000}) {
+    MemoryMeter meter;
+    FakeFiles files;
+    std::atomic<int> left{polls};
+    const CancelToken cancel{[](void* arg) { return static_cast<std::atomic<int>*>(arg)->fetch_sub(1) <= 0; }, &left};
+    try {
+      answers_of(events, query,
+                 {.threads = 2, .memory = &meter, .cancel = cancel, .files = &files, .work_bytes = size_t{1} << 17});
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+    }
+    EXPECT_EQ(meter.current(), 0u);
+  }
 }
 
 TEST(EpisodeRun, StopsWhenCancelled) {

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "test/unit/shared/episodes.h"
+#include "test/unit/shared/fake_files.h"
 
 namespace batmap::test {
 namespace {
@@ -93,6 +94,44 @@ TEST(WindowPairs, FindsWhatTheOracleFinds) {
     EXPECT_EQ(meter.current(), 0u);
   }
   EXPECT_GT(found, 5000u);
+}
+
+/// Events beyond the work memory are counted part by part, with the same answers in the same order.
+TEST(WindowPairs, EventsInFilesGiveTheSameAnswers) {
+  Random random(kSeed + 5);
+  MemoryMeter meter;
+  size_t found = 0;
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    std::vector<Event> events = random_events(random, 3000, 2000, 60, 200);
+    for (Event& event : events)  // one stream is larger than a part
+      if (random.chance(20)) event.stream = 77;
+    WindowPairQuery query;
+    query.window = random.signed_below(200);
+    query.counting = random.chance(50) ? WindowCounting::kStreams : WindowCounting::kOccurrences;
+    query.min_count = 2 + random.signed_below(6);
+    if (random.chance(30)) query.include = {random.signed_below(60), random.signed_below(60), 77};
+    if (random.chance(20)) query.exclude = {random.signed_below(60), 77};
+    if (random.chance(30)) query.top_k = 1 + random.signed_below(100);
+    const std::vector<Pair> expected = answers_of(events, query, {.threads = 1, .memory = &meter, .cancel = {}});
+    found += expected.size();
+    FakeFiles files;
+    RunRecord record;
+    const ExecutionOptions in_files{.threads = round % 3 == 0 ? 3 : 1,
+                                    .memory = &meter,
+                                    .cancel = {},
+                                    .files = &files,
+                                    .work_bytes = size_t{1} << (12 + random.below(4))};
+    ASSERT_EQ(answers_of(events, query, in_files, &record), expected);
+    EXPECT_NE(record.reason.find("MB of files, counted in"), std::string::npos) << record.reason;
+    EXPECT_GT(record.file_bytes, 0u);
+    FakeFiles full(1000);
+    ExecutionOptions without_room = in_files;
+    without_room.files = &full;
+    EXPECT_THROW(answers_of(events, query, without_room), FileFailed);
+  }
+  EXPECT_GT(found, 5000u);
+  EXPECT_EQ(meter.current(), 0u);
 }
 
 TEST(WindowPairs, ByHand) {
