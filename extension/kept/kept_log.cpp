@@ -203,9 +203,9 @@ bool has_own_name(const TriggerData* trigger) {
 }
 
 [[noreturn]] void raise_not_made(const char* trigger) {
-  ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                  errmsg("trigger \"%s\" was not made by batmap_keep", trigger),
-                  errhint("If it was renamed, give it its name again; else drop it, and call batmap_keep.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("trigger \"%s\" was not made by batmap_keep", trigger),
+           errhint("If it was renamed, give it its name again; else drop it, and call batmap_keep.")));
   pg_unreachable();
 }
 

@@ -321,7 +321,7 @@ void add_episode_counts(std::span<const std::byte* const> values, GrowingBuffer<
 
 bool complete_episode_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
                              const ExecutionOptions& options) {
-  return add_episodes(counts, more, totals_of(counts), out, options);
+  return totals_of(counts) == totals_of(more) && add_episodes(counts, more, totals_of(counts), out, options);
 }
 
 void missing_episode_counts(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,

@@ -247,7 +247,10 @@ const char* second_statement(void* argument, const char* schema, const Part& par
 struct varlena** values_of(const CountsKind& kind, char* const* answers, int count) {
   auto** const values = static_cast<struct varlena**>(palloc0(static_cast<Size>(Max(count, 1)) * sizeof(struct varlena*)));
   for (int k = 0; k < count; ++k)
-    if (answers[k] != nullptr) values[k] = summed_validated(kind.type, flat_of_text(kind.type.type, answers[k]));
+    if (answers[k] != nullptr) {
+      values[k] = summed_validated(kind.type, flat_of_text(kind.type.type, answers[k]));
+      if (&kind.type == &kSummedPairCounts) check_counts_items(values[k], false, "All parts have integer items.");
+    }
   return values;
 }
 
@@ -261,15 +264,17 @@ struct varlena* sum_of(const CountsKind& kind, struct varlena* const* values, in
   return made_value(kind.type.type, [&](CountsWork& work) { kind.type.add({bytes, some}, work.bytes, work.options); });
 }
 
-int64_t total_of(const CountsKind& kind, struct varlena* value) {
-  return value != nullptr ? static_cast<int64_t>(kind.total(value_bytes(value))) : 0;
+uint64_t total_of(const CountsKind& kind, struct varlena* value) {
+  return value != nullptr ? kind.total(value_bytes(value)) : 0;
 }
 
 /// What each part counts in the second round. @return [parts] texts; nullptr: nothing; or nullptr: no part counts
-const char** missing_of(const CountsKind& kind, struct varlena* sum, struct varlena* const* values, int count) {
+const char** missing_of(const Spread& spread, struct varlena* sum, struct varlena* const* values, int count) {
+  const CountsKind& kind = *spread.kind;
   auto** const texts = static_cast<const char**>(palloc0(static_cast<Size>(count) * sizeof(char*)));
   bool is_needed = false;
   for (int k = 0; k < count; ++k) {
+    if (spread.thresholds != nullptr && spread.thresholds[k] == 1) continue;  // it has reported all that it has
     struct varlena* missing = sum;
     if (values[k] != nullptr)
       missing = made_value(kind.type.type, [&](CountsWork& work) {
@@ -288,14 +293,13 @@ const char** missing_of(const CountsKind& kind, struct varlena* sum, struct varl
 void complete(const Spread& spread, struct varlena** values, struct varlena* const* more, const PartList& list) {
   const CountsKind& kind = *spread.kind;
   bool is_same = true;
-  int64_t before = 0;
-  int64_t after = 0;
-  for (int k = 0; k < list.count; ++k) {
+  uint64_t before = 0;
+  uint64_t after = 0;
+  for (int k = 0; k < list.count && is_same; ++k) {
     if (spread.candidates[k] == nullptr) continue;
-    const int64_t total = total_of(kind, values[k]);
-    before += total;
-    after += total_of(kind, more[k]);
-    is_same = is_same && total == total_of(kind, more[k]);
+    before = total_of(kind, values[k]);
+    after = total_of(kind, more[k]);
+    is_same = before == after;
     if (!is_same || values[k] == nullptr || more[k] == nullptr) continue;
     struct varlena* const completed = made_value(kind.type.type, [&](CountsWork& work) {
       is_same = kind.complete(value_bytes(values[k]), value_bytes(more[k]), work.bytes, work.options);
@@ -304,12 +308,13 @@ void complete(const Spread& spread, struct varlena** values, struct varlena* con
     values[k] = completed;
   }
   if (is_same) return;
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("rows of table \"%s\" changed between the two rounds", list.table),
-                  before != after ? errdetail("There were %lld transactions, then %lld.", static_cast<long long>(before),
-                                              static_cast<long long>(after))
-                                  : errdetail("There are as many transactions as before, with other items."),
-                  errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("rows of table \"%s\" changed between the two rounds", list.table),
+       before != after ? errdetail("There were %llu transactions in a part, then %llu.",
+                                   static_cast<unsigned long long>(before), static_cast<unsigned long long>(after))
+                       : errdetail("A part has as many transactions as before, with other items or times."),
+       errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
 }
 
 /// Both rounds. @return the counts, as long as the SPI connection; nullptr: there are no rows
@@ -326,7 +331,7 @@ struct varlena* count_parts(Spread& spread, const PartList& list, PartCalls& cal
   struct varlena** const values = values_of(kind, calls.round("candidates", first_statement, &spread), list.count);
   struct varlena* sum = sum_of(kind, values, list.count);
   if (!all && list.count > 1 && sum != nullptr) {
-    spread.candidates = missing_of(kind, sum, values, list.count);
+    spread.candidates = missing_of(spread, sum, values, list.count);
     if (spread.candidates != nullptr) {
       complete(spread, values, values_of(kind, calls.round("recount", second_statement, &spread), list.count), list);
       sum = sum_of(kind, values, list.count);
