@@ -1,9 +1,8 @@
 #!/bin/bash
 # What the parts of a table exchange in two rounds, and what that makes of 100 servers and 10^12 rows: `bench/run distributed`, or
-# test/sandbox bench/sql/distributed.sh. Prints Markdown. Of pairs and joins it counts what the values of the parts have as text,
-# where a part is `tid % parts` of one table. Itemsets are asked from databases of this server as the parts, by the call itself,
-# and the bytes are those of its debug messages; so are the times, of two parts on one thread each and of one server on two, which
-# alternate.
+# test/sandbox bench/sql/distributed.sh. Prints Markdown. A part is a schema of this server, which has the rows of one `tid % parts`.
+# The bytes are those that the call itself tells in its debug messages, the statements included. The candidates of joins are those at
+# equal shares of the threshold. The times are of two parts on one thread each and of one server on two, which alternate.
 #
 # Variables: BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it a table is generated), BENCH_SUPPORT (default 0.001),
 # BENCH_ROUNDS (default 15). The server must come with dblink and postgres_fdw.
@@ -24,31 +23,6 @@ fi
 run << SQL
 ANALYZE baskets;
 CREATE TABLE rounds (parts int, what text, answers int8, candidates int8, found int8, sent int8, counted int8);
-CREATE PROCEDURE two_rounds(parts int, what text, first text, second text, type text, size text, answers text) LANGUAGE plpgsql AS \$\$
-DECLARE found int8; counted int8; candidates text; number int8; expected int8;
-BEGIN
-    EXECUTE format('CREATE TEMP TABLE firsts AS SELECT %s::text AS v, p FROM generate_series(0, %s) p', first, parts - 1);
-    EXECUTE format('SELECT sum(length(v)), sum(v::%s)::text, %s(sum(v::%1\$s)) FROM firsts', type, size) INTO found, candidates, number;
-    EXECUTE format('SELECT sum(length(%s::text)) FROM generate_series(0, %s) p', second, parts - 1) USING candidates INTO counted;
-    EXECUTE answers INTO expected;
-    INSERT INTO rounds VALUES (parts, what, expected, number, found, parts * length(candidates)::int8, counted);
-    DROP TABLE firsts;
-END \$\$;
-DO \$\$
-DECLARE parts int;
-    rows text := \$q\$format('SELECT tid, item FROM baskets WHERE tid %% PARTS = %s', p)\$q\$;
-    joined text := \$q\$format('SELECT item, tid FROM baskets WHERE tid %% PARTS = %s', p)\$q\$;
-    least int8 := (SELECT ceil(count(DISTINCT tid) * $support) FROM baskets);
-BEGIN
-    FOREACH parts IN ARRAY ARRAY[1, 2, 4, 8] LOOP
-        CALL two_rounds(parts, 'pairs', replace(format('batmap_pair_counts_from(%s, min_support => $support)', rows), 'PARTS', parts::text),
-            replace(format('batmap_pair_counts_from(%s, candidates => \$1::batmap_pair_counts)', rows), 'PARTS', parts::text), 'batmap_pair_counts',
-            'batmap_pair_counts_pairs', 'SELECT count(*) FROM batmap_pairs(''baskets'', min_support => $support)');
-        CALL two_rounds(parts, 'join', replace(format('batmap_join_counts_from(%s, %s, min_count => %s)', joined, rows, (least - 1) / parts + 1), 'PARTS', parts::text),
-            replace(format('batmap_join_counts_from(%s, %s, candidates => \$1::batmap_join_counts)', joined, rows), 'PARTS', parts::text), 'batmap_join_counts',
-            'batmap_join_counts_pairs', format('SELECT count(*) FROM batmap_join_project(''SELECT item, tid FROM baskets'', ''baskets'', min_count => %s)', least));
-    END LOOP;
-END \$\$;
 CREATE TABLE sizes AS SELECT count(*) AS rows, count(DISTINCT tid) AS transactions, count(DISTINCT item) AS items,
     length(batmap_relation_agg(tid, item)::text) AS relation, length(batmap_pair_counts_agg(tid, item)::text) AS counts,
     batmap_pair_counts_pairs(batmap_pair_counts_agg(tid, item)) AS pairs FROM baskets;
@@ -72,19 +46,39 @@ END \$\$;
 VACUUM ANALYZE;
 SQL
 servers() { run -c "SELECT array_agg(format('part_%s_%s', $1, p)) FROM generate_series(0, $1 - 1) p"; }
-one="SELECT count(*) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_support => $support)"
-spread() { echo "SELECT count(*) FROM batmap_distributed_itemsets('lines', min_support => $support, servers => '$(servers "$1")', disjoint => true)"; }
-answers=$(run -c "$one")
-for parts in 1 2 4 8; do
-    found=$(run -c "SET client_min_messages = debug1" -c "$(spread $parts)" 2>&1)
+least=$(run -c "SELECT ceil(count(DISTINCT tid) * $support)::int8 FROM baskets")
+# What is asked: of one server, of the servers SERVERS, and what the part PART finds in the first round, where SHARE is its share of a
+# threshold that is a number.
+declare -A one spread first
+one[pairs]="SELECT count(*) FROM batmap_pairs('baskets', min_support => $support)"
+spread[pairs]="SELECT count(*) FROM batmap_distributed_pairs('lines', min_support => $support, servers => 'SERVERS', disjoint => true)"
+first[pairs]="batmap_pair_counts_from('SELECT tid, item FROM PART.lines', min_support => $support)"
+one[itemsets]="SELECT count(*) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_support => $support)"
+spread[itemsets]="SELECT count(*) FROM batmap_distributed_itemsets('lines', min_support => $support, servers => 'SERVERS', disjoint => true)"
+first[itemsets]="batmap_itemset_candidates('SELECT tid, item FROM PART.lines', min_support => $support)"
+one[join]="SELECT count(*) FROM batmap_join_project('SELECT item, tid FROM baskets', 'baskets', min_count => $least)"
+spread[join]="SELECT count(*) FROM batmap_distributed_join_project('SELECT item, tid FROM lines', 'lines', min_count => $least, servers => 'SERVERS', disjoint => true)"
+first[join]="batmap_join_counts_from('SELECT item, tid FROM PART.lines', 'SELECT tid, item FROM PART.lines', min_count => SHARE)"
+spread() { echo "${spread[$1]/SERVERS/$(servers "$2")}"; } # WHAT PARTS
+two_rounds() { # WHAT SIZE PARTS, where SIZE is a function: the number of candidates in a value
+    local what=$1 size=$2 parts=$3 answers found query part union=()
+    answers=$(run -c "${one[$what]}")
+    found=$(run -c "SET client_min_messages = debug1" -c "$(spread "$what" "$parts")" 2>&1)
     [ "$(tail -n 1 <<< "$found")" = "$answers" ] || { echo "$found" >&2; exit 1; }
-    candidates=$(run -c "SELECT format('part_%s_%s', $parts, p), batmap_itemset_candidates(format('SELECT tid, item FROM part_%s_%s.lines', $parts, p), min_support => $support) AS v
-        INTO TEMP firsts FROM generate_series(0, $parts - 1) p" -c "SELECT batmap_itemset_counts_itemsets(sum(v)) FROM firsts")
-    awk -v parts=$parts -v answers="$answers" -v candidates="$candidates" '
+    for ((part = 0; part < parts; ++part)); do
+        query=${first[$what]//PART/part_${parts}_$part}
+        union+=("${union:+UNION ALL }SELECT ${query/SHARE/$(((least - 1) / parts + 1))} AS v")
+    done
+    awk -v parts="$parts" -v what="$what" -v answers="$answers" -v candidates="$(run -c "SELECT $size(sum(v)) FROM (${union[*]}) f")" '
         / candidates: part/ { found += $(NF - 1) }
         / recount: part/    { counted += $(NF - 1) }
         / bytes sent, /     { sent = $(NF - 4) }
-        END { printf "INSERT INTO rounds VALUES (%d, %citemsets%c, %d, %d, %d, %d, %d);\n", parts, 39, 39, answers, candidates, found, sent, counted }' <<< "$found" | run
+        END { printf "INSERT INTO rounds VALUES (%d, %c%s%c, %d, %d, %d, %d, %d);\n", parts, 39, what, 39, answers, candidates, found, sent, counted }' <<< "$found" | run
+}
+for parts in 1 2 4 8; do
+    two_rounds pairs batmap_pair_counts_pairs $parts
+    two_rounds itemsets batmap_itemset_counts_itemsets $parts
+    two_rounds join batmap_join_counts_pairs $parts
 done
 run << SQL
 CREATE TABLE times (who text, ms float8);
@@ -92,10 +86,10 @@ DO \$\$ DECLARE start timestamptz; BEGIN
     SET batmap.threads = 2;
     FOR round IN 0 .. ${BENCH_ROUNDS:-15} LOOP
         start := clock_timestamp();
-        EXECUTE \$q\$$one\$q\$;
+        EXECUTE \$q\$${one[itemsets]}\$q\$;
         IF round > 0 THEN INSERT INTO times VALUES ('one', 1000 * extract(epoch FROM clock_timestamp() - start)); END IF;
         start := clock_timestamp();
-        EXECUTE \$q\$$(spread 2)\$q\$;
+        EXECUTE \$q\$$(spread itemsets 2)\$q\$;
         IF round > 0 THEN INSERT INTO times VALUES ('two', 1000 * extract(epoch FROM clock_timestamp() - start)); END IF;
     END LOOP;
 END \$\$;

@@ -95,6 +95,7 @@ class LogWriter {
       if (bulk_ == nullptr) bulk_ = GetBulkInsertState();
       table_multi_insert(log_, slots_, count_, GetCurrentCommandId(true), 0, bulk_);
     }
+    note_logged_rows();
     count_ = 0;
   }
 
@@ -201,6 +202,13 @@ bool has_own_name(const TriggerData* trigger) {
   return strcmp(name, kTruncateTrigger) == 0;
 }
 
+[[noreturn]] void raise_not_made(const char* trigger) {
+  ereport(ERROR,
+          (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("trigger \"%s\" was not made by batmap_keep", trigger),
+           errhint("If it was renamed, give it its name again; else drop it, and call batmap_keep.")));
+  pg_unreachable();
+}
+
 }  // namespace
 
 BATMAP_FUNCTION(batmap_keep_changes) {
@@ -208,13 +216,14 @@ BATMAP_FUNCTION(batmap_keep_changes) {
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("_batmap_keep_changes is a trigger function"),
                     errhint("batmap_keep makes the triggers.")));
   const auto* const trigger = reinterpret_cast<const TriggerData*>(fcinfo->context);
-  if (!TRIGGER_FIRED_AFTER(trigger->tg_event) || !has_own_name(trigger))
-    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                    errmsg("trigger \"%s\" was not made by batmap_keep", trigger->tg_trigger->tgname),
-                    errhint("Drop the trigger, and call batmap_keep.")));
+  if (!TRIGGER_FIRED_AFTER(trigger->tg_event) || !has_own_name(trigger)) raise_not_made(trigger->tg_trigger->tgname);
   const KeptTable* const found = find_kept_table(trigger->tg_relation);
-  // What a trigger returns is a pointer, also if it is none.
-  if (found == nullptr) PG_RETURN_POINTER(NULL);  // its companions are gone
+  if (found == nullptr) {
+    const char* const renamed = renamed_row_trigger(trigger->tg_relation);
+    if (renamed != nullptr) raise_not_made(renamed);
+    // What a trigger returns is a pointer, also if it is none.
+    PG_RETURN_POINTER(NULL);  // its companions are gone
+  }
   const KeptTable kept = *found;
   if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event) && !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
     check_children(trigger->tg_relation);

@@ -405,6 +405,19 @@ bool find_companions(Relation table, Companions& companions, bool* is_copy) {
   return false;
 }
 
+const char* renamed_row_trigger(Relation table) {
+  for (int k = 0; table->trigdesc != nullptr && k < table->trigdesc->numtriggers; ++k) {
+    const Trigger trigger = table->trigdesc->triggers[k];
+    if (!TRIGGER_FOR_ROW(trigger.tgtype) || trigger.tgqual == nullptr) continue;
+    FoundRelations found;
+    find_relations(static_cast<Node*>(stringToNode(trigger.tgqual)), &found);
+    // A look into the catalog may read the table's triggers anew.
+    const char* const name = pstrdup(trigger.tgname);
+    if (found.count == 3 && strcmp(name, kRowTrigger) != 0 && is_ours(trigger)) return name;
+  }
+  return nullptr;
+}
+
 const KeptTable* find_kept_table(Relation table) {
   if (cached_tables == nullptr) make_cache();
   const Oid oid = RelationGetRelid(table);
@@ -544,6 +557,23 @@ bool is_being_changed(const KeptTable& kept) {
     if (is_changed) return true;
   }
   return false;
+}
+
+namespace {
+
+FullTransactionId logging_transaction;  // the last one of this session that wrote to a log
+CommandId last_logged;                  // its command that did
+
+}  // namespace
+
+void note_logged_rows() {
+  logging_transaction = GetTopFullTransactionId();
+  last_logged = GetCurrentCommandId(false);
+}
+
+bool may_miss_log(Snapshot snapshot) {
+  return FullTransactionIdIsValid(logging_transaction) &&
+         FullTransactionIdEquals(logging_transaction, GetTopFullTransactionIdIfAny()) && snapshot->curcid <= last_logged;
 }
 
 const KeptTable* kept_table_or_none(Relation table) {

@@ -75,6 +75,9 @@ bool fires(const Trigger& trigger, bool is_partitioned);
 /// @param[out] is_copy  whether the trigger is a copy of that of a partitioned table
 bool find_companions(Relation table, Companions& companions, bool* is_copy = nullptr);
 
+/// The name of a row trigger that names companions, but not under the name that batmap_keep gives; nullptr: there is none.
+const char* renamed_row_trigger(Relation table);
+
 /// Those of them that are certainly companions of this table. A role with the right TRIGGER, but no other, could have named
 /// relations of the owner that are none. A list of OIDs.
 List* droppable_companions(Relation table, const Companions& companions);
@@ -102,6 +105,12 @@ bool is_subscribed(const Companions& companions);
 bool is_being_changed(Relation relation, int own);
 /// The same for a kept table and its partitions, which the caller has not open.
 bool is_being_changed(const KeptTable& kept);
+
+/// To be called when rows of a log have been written.
+void note_logged_rows();
+/// Whether a snapshot may see a change of this transaction, but not the log of it. A cursor that was opened in a trigger has such a
+/// snapshot, and can be read when the statement is complete.
+bool may_miss_log(Snapshot snapshot);
 
 /// Opens a kept table for a question of the current user, and keeps the lock to the end of the transaction.
 /// @raises 42809, 55000 if the table is not kept, or if its counts cannot be right; 42501 if the user may not read

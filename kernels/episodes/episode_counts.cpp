@@ -139,7 +139,8 @@ void check_codes(uint64_t events, const EpisodeShape& shape) {
               "Raise the threshold of the parts, or give fewer gaps.");
 }
 
-void add_episodes(const std::byte* x, const std::byte* y, const EpisodeTotals& totals, GrowingBuffer<std::byte>& out,
+/// @return whether no episode is counted in both
+bool add_episodes(const std::byte* x, const std::byte* y, const EpisodeTotals& totals, GrowingBuffer<std::byte>& out,
                   const ExecutionOptions& options) {
   check_same_shape(x, y);
   const EpisodeShape shape = episode_counts_shape(x);
@@ -167,6 +168,7 @@ void add_episodes(const std::byte* x, const std::byte* y, const EpisodeTotals& t
   EpisodeCountsNodes from_y(y);
   bool more_x = from_x.next();
   bool more_y = from_y.next();
+  bool disjoint = true;
   while (more_x || more_y) {
     // Both walks have the path above the shorter of the two nodes in common. So a longer one lies below a node that the
     // other walk has passed, and comes first.
@@ -178,10 +180,12 @@ void add_episodes(const std::byte* x, const std::byte* y, const EpisodeTotals& t
     const bool take_y = length_y > length_x || (length_x == length_y && code_y <= code_x);
     writer.add(std::max(length_x, length_y), static_cast<uint32_t>(take_x ? code_x : code_y),
                (take_x ? from_x.support() : 0) + (take_y ? from_y.support() : 0));
+    disjoint = disjoint && !(take_x && take_y && from_x.support() > 0 && from_y.support() > 0);
     if (take_x) more_x = from_x.next();
     if (take_y) more_y = from_y.next();
   }
   write_value(shape, totals, events, writer, out);
+  return disjoint;
 }
 
 EpisodeTotals totals_of(const std::byte* value) {
@@ -315,9 +319,9 @@ void add_episode_counts(std::span<const std::byte* const> values, GrowingBuffer<
   add_summed<EpisodeCountsHeader>(single_values<EpisodeCountsHeader>(values), out, options, add_two);
 }
 
-void complete_episode_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+bool complete_episode_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
                              const ExecutionOptions& options) {
-  add_episodes(counts, more, totals_of(counts), out, options);
+  return totals_of(counts) == totals_of(more) && add_episodes(counts, more, totals_of(counts), out, options);
 }
 
 void missing_episode_counts(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,

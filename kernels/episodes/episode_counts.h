@@ -92,6 +92,8 @@ struct EpisodeTotals {
   uint64_t rows = 0;
   uint64_t streams = 0;
   uint64_t duration = 0;
+
+  bool operator==(const EpisodeTotals&) const = default;
 };
 
 /// Of a finished value. @throws std::bad_alloc
@@ -164,9 +166,10 @@ void add_episode_counts(std::span<const std::byte* const> values, GrowingBuffer<
                         const ExecutionOptions& options);
 
 /// Appends the counts of two finished values of the same rows, as a finished value with the totals of the first.
-/// @param more  of other episodes, or of other streams, so that no support exceeds the totals
+/// @return whether both have the same totals and no episode in common; if not, a support may exceed the totals, and what is appended
+/// is no value
 /// @throws Error{kInvalidParameter} if their shapes differ; Error{kMemoryLimit, kCancelled}
-void complete_episode_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+bool complete_episode_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
                              const ExecutionOptions& options);
 
 /// Appends the episodes of a sum that one of its values does not have, with the supports and the totals of the sum, as a finished

@@ -358,7 +358,46 @@ INSERT INTO live VALUES (9, 1), (9, 2);
 UPDATE live SET item = 3 WHERE tid = 9 AND item = 1;
 DELETE FROM live WHERE tid = 1;
 SELECT try_merge(), batmap_check_kept('live'), is_recount();
+DROP TRIGGER a_first ON live;
+DROP TRIGGER z_last ON live;
+-- A cursor that a trigger opens sees the change, but not the log of it: also when the statement is complete.
+CREATE FUNCTION open_cursors() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    pairs refcursor := 'pairs';
+    checked refcursor := 'checked';
+BEGIN
+    OPEN pairs FOR SELECT item_a, item_b, support_count FROM batmap_pairs('live'::regclass, 1) WHERE item_b > 50;
+    OPEN checked FOR SELECT batmap_check_kept('live');
+    RETURN NULL;
+END $$;
+CREATE TRIGGER a_first AFTER INSERT ON live FOR EACH STATEMENT EXECUTE FUNCTION open_cursors();
+BEGIN;
+INSERT INTO live VALUES (8, 51), (8, 52);
+FETCH ALL FROM pairs;
+FETCH ALL FROM checked;
+ROLLBACK;
+-- One that is older than the change sees neither.
+BEGIN;
+DECLARE pairs CURSOR FOR SELECT item_a, item_b, support_count FROM batmap_pairs('live'::regclass, 1) WHERE item_b < 4;
+DELETE FROM live WHERE item < 3;
+SELECT is_recount();
+FETCH ALL FROM pairs;
+ROLLBACK;
+CREATE OR REPLACE FUNCTION open_cursors() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM batmap_check_kept('live');
+    RETURN NULL;
+END $$;
+INSERT INTO live VALUES (8, 51);
+DROP TRIGGER a_first ON live;
+-- The companions cannot be found while the trigger that names them has another name. No change is lost meanwhile.
+ALTER TRIGGER batmap_keep_rows ON live RENAME TO renamed;
+INSERT INTO live VALUES (8, 51), (8, 52);
+SELECT batmap_kept_counts('live');
+ALTER TRIGGER renamed ON live RENAME TO batmap_keep_rows;
+SELECT batmap_check_kept('live');
 DROP TABLE live;
+DROP FUNCTION open_cursors;
 CREATE TABLE live (tid int, item int) PARTITION BY HASH (tid);
 CREATE INDEX ON live (tid);
 CREATE TABLE live_0 PARTITION OF live FOR VALUES WITH (MODULUS 2, REMAINDER 0);

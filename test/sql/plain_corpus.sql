@@ -11,13 +11,14 @@ SET search_path = plain_corpus, public;
 \i :schema_file
 \i :queries_file
 \set ECHO all
-CREATE FUNCTION run_corpus(query text, OUT engine bool, OUT same bool, OUT reason text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION run_corpus(query text, eager bool, OUT engine bool, OUT same bool, OUT reason text) LANGUAGE plpgsql AS $$
 DECLARE
     digest CONSTANT text := 'SELECT count(*) || '' rows, '' || sum(hashtextextended(q::text, 0)::numeric) FROM (QUERY) q';
     plan json;
     with_node text;
     without_node text;
 BEGIN
+    PERFORM set_config(name, eager::text, true) FROM pg_settings WHERE name = 'enable_eager_aggregate';
     -- Tables are small here. Expensive plain plans stand for large tables.
     PERFORM set_config('enable_' || node, 'off', true) FROM unnest('{hashjoin,mergejoin,nestloop}'::text[]) node;
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
@@ -33,9 +34,12 @@ BEGIN
 END $$;
 SET max_parallel_workers_per_gather = 0;
 SET extra_float_digits = 0;
-CREATE TABLE answers AS SELECT number, name, r.* FROM corpus, run_corpus(query) r;
-SELECT count(*) AS queries, count(*) FILTER (WHERE engine) AS by_the_engine, count(*) FILTER (WHERE NOT same) AS different FROM answers;
+-- PostgreSQL 19 can group below a join (eager aggregation). There all plans are made with it and without.
+CREATE TABLE answers AS SELECT number, name, eager, r.*
+    FROM (SELECT true UNION ALL SELECT false FROM pg_settings WHERE name = 'enable_eager_aggregate') settings (eager), corpus, run_corpus(query, eager) r;
+SELECT count(*) AS queries, count(*) FILTER (WHERE engine) AS by_the_engine, count(*) FILTER (WHERE NOT same) AS different FROM answers WHERE eager;
 \pset format unaligned
-SELECT name, engine, reason FROM answers ORDER BY number;
+SELECT name, engine, reason FROM answers WHERE eager ORDER BY number;
 \pset format aligned
-SELECT name FROM answers WHERE NOT same;
+SELECT name, eager FROM answers WHERE NOT same;
+SELECT name FROM answers GROUP BY name HAVING count(DISTINCT engine) > 1 OR count(DISTINCT reason) > 1;

@@ -90,7 +90,7 @@ $node->safe_psql('postgres', q{
     EXCEPTION WHEN numeric_value_out_of_range THEN RETURN SQLERRM;
     END $$;
     -- Small tables would keep the plain plan. It has one join more than the node, so joins are made dear.
-    CREATE FUNCTION try(query text, eager bool, OUT taken bool, OUT with_node text, OUT without text, OUT why text, OUT itemsets bool, OUT looks_up bool, OUT lists bool) LANGUAGE plpgsql AS $$
+    CREATE FUNCTION try(query text, eager bool, OUT taken bool, OUT with_node text, OUT without text, OUT why text, OUT itemsets bool, OUT looks_up bool, OUT lists bool, OUT groups_below bool) LANGUAGE plpgsql AS $$
     DECLARE plan json;
     BEGIN
         PERFORM set_config(name, 'off', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
@@ -104,6 +104,8 @@ $node->safe_psql('postgres', q{
         PERFORM set_config('batmap.enable_join_project', 'off', true);
         PERFORM set_config(name, 'on', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
         PERFORM set_config(name, (NOT eager)::text, true) FROM pg_settings WHERE name = 'enable_eager_aggregate';
+        IF NOT eager THEN EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan; END IF;
+        groups_below := NOT eager AND plan::text LIKE '%"Partial Mode": "Partial"%';
         without := digest(query);
         PERFORM set_config('batmap.enable_join_project', 'on', true);
     END $$;
@@ -379,18 +381,19 @@ sub named_query
 
 my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : rand() < 0.15 ? listed() : rand() < 0.06 ? triangles() : rand() < 0.32 ? named_query() : query() } 1 .. $queries;
 my $script = "SET ROLE reader;\n";
-$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || t.looks_up || '|' || t.lists || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$, %s) t;\n", $_, $all[$_], $_ % 2 ? 'true' : 'false' for 0 .. $#all;
+$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || t.looks_up || '|' || t.lists || '|' || t.groups_below || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$, %s) t;\n", $_, $all[$_], $_ % 2 ? 'true' : 'false' for 0 .. $#all;
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
 is($err, '', 'no query fails');
-my ($taken, $itemsets, $looked_up, $listed, @wrong, %why, %answered) = (0, 0, 0, 0);
+my ($taken, $itemsets, $looked_up, $listed, $grouped_below, @wrong, %why, %answered) = (0, 0, 0, 0, 0);
 for my $line (split /\n/, $out)
 {
-    my ($number, $is_taken, $is_same, $by_itemsets, $looks_up, $lists, $reason) = split /\|/, $line, 7;
+    my ($number, $is_taken, $is_same, $by_itemsets, $looks_up, $lists, $groups_below, $reason) = split /\|/, $line, 8;
     next if !defined $is_same;
     $answered{$number} = 1;
     $taken++ if $is_taken eq 'true';
     $itemsets++ if $by_itemsets eq 'true';
     $listed++ if $lists eq 'true';
+    $grouped_below++ if $groups_below eq 'true';
     $looked_up++ if $looks_up eq 'true';
     $why{ $reason =~ s/.*: //r }++ if $is_taken ne 'true';
     push @wrong, $all[$number] if $is_same ne 'true';
@@ -404,6 +407,8 @@ is(join("\n", @wrong), '', 'the rows are those of the plain plan');
 my $share = int(100 * $taken / $queries);
 cmp_ok($listed, '>=', $queries / 25, "$listed queries by counts of listed pairs");
 cmp_ok($itemsets, '>', 0, "$itemsets queries by a search for itemsets");
+my $can_group_below = $node->safe_psql('postgres', "SELECT count(*) FROM pg_settings WHERE name = 'enable_eager_aggregate'");
+cmp_ok($grouped_below, '>=', $can_group_below * $queries / 50, "$grouped_below plain plans group below a join");
 cmp_ok($share, '>=', 70, "the node took $share % of $queries queries");
 $node->stop;
 done_testing();

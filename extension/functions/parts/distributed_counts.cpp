@@ -4,9 +4,10 @@
 //
 // Two rounds. What is frequent in the whole is frequent, at the same share of the transactions, in at least one part; so the
 // frequent ones of the parts are all candidates there are (Savasere, Omiecinski, Navathe: An Efficient Algorithm for Mining
-// Association Rules in Large Databases, VLDB 1995, section 3). In the second round each part counts all candidates, of
-// itemsets and episodes those that it did not report itself, and the sums are exact. A threshold that is a number is shared out between the parts: with thresholds t_k such that the sum of all
-// t_k - 1 is below it, what reaches t_k in no part does not reach it in the sum (ours). So the shares may be guesses.
+// Association Rules in Large Databases, VLDB 1995, section 3). In the second round each part counts those candidates that it
+// did not report itself, and the sums are exact. A threshold that is a number is shared out between the parts: with thresholds
+// t_k such that the sum of all t_k - 1 is below it, what reaches t_k in no part does not reach it in the sum (ours). So the
+// shares may be guesses.
 //
 // Cost: each part reads its rows twice; the network carries its candidates, the candidates that it counts, and their counts.
 #include "extension/functions/parts/distributed_counts.h"
@@ -24,6 +25,9 @@
 #include "extension/streams/run_stream.h"
 #include "extension/types/episode_counts_datum.h"
 #include "extension/types/itemset_counts_datum.h"
+#include "extension/types/join_counts_datum.h"
+#include "extension/types/pair_counts_datum.h"
+#include "pairs/counts/pair_counts.h"
 #include "pairs/pair_run.h"
 
 #include "extension/server/pg.h"
@@ -60,26 +64,21 @@ struct RoundFunction {
   std::span<const Takes> parameters;
 };
 
-/// Values of which a part need not count again what it has counted in the first round.
-struct KnownCounts {
+/// A value of counts that is made of rows and adds up. A part need not count again in the second round what it has counted in
+/// the first.
+struct CountsKind {
+  const char* name;  // of the type
   const SummedType& type;
+  RoundFunction candidates;                   // of the first round
+  RoundFunction recount;                      // of the second
   uint64_t (*size)(const std::byte* value);   // 0: nothing is in it
   uint64_t (*total)(const std::byte* value);  // transactions
-  /// Appends what a value lacks of a sum.
+  /// Appends what the value of a part lacks of the sum.
   void (*missing)(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
                   const ExecutionOptions& options);
-  /// Appends a value and more counts of the same transactions.
-  void (*complete)(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+  /// Appends the value of a part and more counts of it. @return false: they are not of the same transactions
+  bool (*complete)(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
                    const ExecutionOptions& options);
-};
-
-/// A value of counts that is made of rows and adds up.
-struct CountsKind {
-  const char* type;          // sum() adds its values up
-  RoundFunction candidates;  // of the first round
-  RoundFunction recount;     // of the second
-  const char* total;         // function: the transactions of a value
-  const KnownCounts* known;  // nullptr: the second round counts all candidates in all parts
 };
 
 constexpr Takes kPairParameters[] = {Takes::kRows,        Takes::kMinCount,     Takes::kMinSupport,
@@ -96,37 +95,41 @@ constexpr Takes kEpisodeParameters[] = {Takes::kRows,     Takes::kGapUnit,   Tak
                                         Takes::kMinRate,  Takes::kMaxLength, Takes::kInclude,   Takes::kExclude,
                                         Takes::kCounting, Takes::kSameTime,  Takes::kCandidates};
 
-constexpr KnownCounts kKnownEpisodeCounts{kSummedEpisodeCounts,
-                                          [](const std::byte* value) { return episode_counts_header(value).episodes; },
-                                          [](const std::byte* value) { return episode_counts_header(value).rows; },
-                                          missing_episode_counts, complete_episode_counts};
-
-constexpr KnownCounts kKnownItemsetCounts{kSummedItemsetCounts,
-                                          [](const std::byte* value) { return itemset_counts_header(value).itemsets; },
-                                          [](const std::byte* value) { return itemset_counts_header(value).total; },
-                                          missing_itemset_counts, complete_itemset_counts};
+uint64_t pair_counts_size(const std::byte* value) { return pair_counts_header(value).items; }
+uint64_t pair_counts_total(const std::byte* value) { return pair_counts_header(value).total; }
 
 constexpr CountsKind kPairCounts{"batmap_pair_counts",
+                                 kSummedPairCounts,
                                  {"batmap_pair_counts_from", kPairParameters},
                                  {"batmap_pair_counts_from", kPairParameters},
-                                 "batmap_pair_counts_total",
-                                 nullptr};
+                                 pair_counts_size,
+                                 pair_counts_total,
+                                 missing_pair_counts,
+                                 complete_pair_counts};
 constexpr CountsKind kJoinCounts{"batmap_join_counts",
+                                 kSummedJoinCounts,
                                  {"batmap_join_counts_from", kJoinParameters},
                                  {"batmap_join_counts_from", kJoinParameters},
-                                 "batmap_join_counts_total",
-                                 nullptr};
+                                 pair_counts_size,
+                                 pair_counts_total,
+                                 missing_pair_counts,
+                                 complete_pair_counts};
 constexpr CountsKind kItemsetCounts{"batmap_itemset_counts",
+                                    kSummedItemsetCounts,
                                     {"batmap_itemset_candidates", kItemsetParameters},
                                     {"batmap_itemset_count", kRecountParameters},
-                                    "batmap_itemset_counts_total",
-                                    &kKnownItemsetCounts};
-
+                                    [](const std::byte* value) { return itemset_counts_header(value).itemsets; },
+                                    [](const std::byte* value) { return itemset_counts_header(value).total; },
+                                    missing_itemset_counts,
+                                    complete_itemset_counts};
 constexpr CountsKind kEpisodeCounts{"batmap_episode_counts",
+                                    kSummedEpisodeCounts,
                                     {"_batmap_episode_counts_of_part", kEpisodeParameters},
                                     {"_batmap_episode_counts_of_part", kEpisodeParameters},
-                                    "batmap_episode_counts_total",
-                                    &kKnownEpisodeCounts};
+                                    [](const std::byte* value) { return episode_counts_header(value).episodes; },
+                                    [](const std::byte* value) { return episode_counts_header(value).rows; },
+                                    missing_episode_counts,
+                                    complete_episode_counts};
 
 /// One call.
 struct Spread {
@@ -143,7 +146,7 @@ struct Spread {
   const char* further[kTakes];  // texts of other arguments of the parts; nullptr: NULL
   // Set by the rounds:
   const int64_t* thresholds;
-  const char** candidates;  // [parts] nullptr: the part has counted all of them
+  const char** candidates;  // [parts] of the second round; nullptr: the part has counted all of them
 };
 
 /// Shares a threshold out between the parts, by their weights. @return [parts]
@@ -178,7 +181,7 @@ const char* type_of(Takes parameter, const Spread& spread, const char* schema) {
     case Takes::kGaps:
     case Takes::kInclude:
     case Takes::kExclude: return "pg_catalog.int8[]";
-    case Takes::kCandidates: return psprintf("%s.%s", schema, spread.kind->type);
+    case Takes::kCandidates: return psprintf("%s.%s", schema, spread.kind->name);
     case Takes::kFirstColumn:
     case Takes::kSecondColumn: return "pg_catalog.name";
     case Takes::kParams: break;
@@ -240,79 +243,82 @@ const char* second_statement(void* argument, const char* schema, const Part& par
   return call_text(*spread, schema, spread->kind->recount, texts);
 }
 
-/// The sum of the answers.
-struct Sum {
-  Datum value;  // 0: NULL
-  int64_t total;
-  const char* text;
-};
-
-Sum sum_of(const Spread& spread, char* const* answers, int count, bool as_text) {
-  auto* const texts = static_cast<Datum*>(palloc(static_cast<Size>(Max(count, 1)) * sizeof(Datum)));
-  int some = 0;
+/// The values that the parts answered. @return [parts] nullptr: NULL
+struct varlena** values_of(const CountsKind& kind, char* const* answers, int count) {
+  auto** const values = static_cast<struct varlena**>(palloc0(static_cast<Size>(Max(count, 1)) * sizeof(struct varlena*)));
   for (int k = 0; k < count; ++k)
-    if (answers[k] != nullptr) texts[some++] = CStringGetTextDatum(answers[k]);
-  Oid type = TEXTARRAYOID;
-  Datum array = PointerGetDatum(construct_array(texts, some, TEXTOID, -1, false, TYPALIGN_INT));
-  run_statement(psprintf("SELECT q.s, %s.%s(q.s), %s FROM (SELECT %s.sum(a::%s.%s) AS s FROM pg_catalog.unnest($1) a) q",
-                         spread.schema, spread.kind->total, as_text ? "q.s::pg_catalog.text" : "NULL::pg_catalog.text",
-                         spread.schema, spread.schema, spread.kind->type),
-                1, &type, &array, true);
-  pfree(DatumGetPointer(array));
-  for (int k = 0; k < some; ++k) pfree(DatumGetPointer(texts[k]));
-  bool is_null;
-  Sum sum{};
-  sum.value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-  if (is_null) return {};
-  sum.total = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &is_null));
-  sum.text = as_text ? SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3) : nullptr;
-  return sum;
-}
-
-/// What the second round counts in each part.
-struct Recount {
-  const char** candidates;  // [parts] nullptr: none
-  int64_t total;            // transactions of the parts that are asked
-  bool is_needed;           // whether any part is asked
-};
-
-/// @param answers  of the first round @param found  their sum
-Recount recount_of(const Spread& spread, char* const* answers, int count, const Sum& found) {
-  Recount recount{static_cast<const char**>(palloc0(static_cast<Size>(count) * sizeof(char*))), 0, false};
-  const KnownCounts* const known = spread.kind->known;
-  struct varlena* const sum = known != nullptr ? PG_DETOAST_DATUM(found.value) : nullptr;
-  for (int k = 0; k < count; ++k) {
-    if (known == nullptr || answers[k] == nullptr) {
-      recount.candidates[k] = found.text;
-    } else {
-      struct varlena* const own = summed_validated(known->type, flat_of_text(known->type.type, answers[k]));
-      struct varlena* const missing = made_value(known->type.type, [&](CountsWork& work) {
-        known->missing(value_bytes(sum), value_bytes(own), work.bytes, work.options);
-      });
-      if (known->size(value_bytes(missing)) > 0) {
-        recount.candidates[k] = flat_to_text(known->type.type, {value_bytes(missing), value_capacity(missing)});
-        recount.total += static_cast<int64_t>(known->total(value_bytes(own)));
-      }
-      pfree(missing);
-      pfree(own);
+    if (answers[k] != nullptr) {
+      values[k] = summed_validated(kind.type, flat_of_text(kind.type.type, answers[k]));
+      if (&kind.type == &kSummedPairCounts) check_counts_items(values[k], false, "All parts have integer items.");
     }
-    recount.is_needed = recount.is_needed || recount.candidates[k] != nullptr;
+  return values;
+}
+
+/// @return nullptr: there is no value
+struct varlena* sum_of(const CountsKind& kind, struct varlena* const* values, int count) {
+  auto** const bytes = static_cast<const std::byte**>(palloc(static_cast<Size>(Max(count, 1)) * sizeof(std::byte*)));
+  size_t some = 0;
+  for (int k = 0; k < count; ++k)
+    if (values[k] != nullptr) bytes[some++] = value_bytes(values[k]);
+  if (some == 0) return nullptr;
+  return made_value(kind.type.type, [&](CountsWork& work) { kind.type.add({bytes, some}, work.bytes, work.options); });
+}
+
+uint64_t total_of(const CountsKind& kind, struct varlena* value) {
+  return value != nullptr ? kind.total(value_bytes(value)) : 0;
+}
+
+/// What each part counts in the second round. @return [parts] texts; nullptr: nothing; or nullptr: no part counts
+const char** missing_of(const Spread& spread, struct varlena* sum, struct varlena* const* values, int count) {
+  const CountsKind& kind = *spread.kind;
+  auto** const texts = static_cast<const char**>(palloc0(static_cast<Size>(count) * sizeof(char*)));
+  bool is_needed = false;
+  for (int k = 0; k < count; ++k) {
+    if (spread.thresholds != nullptr && spread.thresholds[k] == 1) continue;  // it has reported all that it has
+    struct varlena* missing = sum;
+    if (values[k] != nullptr)
+      missing = made_value(kind.type.type, [&](CountsWork& work) {
+        kind.missing(value_bytes(sum), value_bytes(values[k]), work.bytes, work.options);
+      });
+    if (kind.size(value_bytes(missing)) > 0) {
+      texts[k] = flat_to_text(kind.type.type, {value_bytes(missing), value_capacity(missing)});
+      is_needed = true;
+    }
+    if (missing != sum) pfree(missing);
   }
-  if (known == nullptr) recount.total = found.total;
-  return recount;
+  return is_needed ? texts : nullptr;
 }
 
-/// The counts of both rounds. @param more  of the second
-Datum completed(const KnownCounts& known, Datum found, Datum more) {
-  struct varlena* const counts = PG_DETOAST_DATUM(found);
-  struct varlena* const others = PG_DETOAST_DATUM(more);
-  return PointerGetDatum(made_value(known.type.type, [&](CountsWork& work) {
-    known.complete(value_bytes(counts), value_bytes(others), work.bytes, work.options);
-  }));
+/// Completes the values of the parts that were asked again. @param more  [parts] what they answered
+void complete(const Spread& spread, struct varlena** values, struct varlena* const* more, const PartList& list) {
+  const CountsKind& kind = *spread.kind;
+  bool is_same = true;
+  uint64_t before = 0;
+  uint64_t after = 0;
+  for (int k = 0; k < list.count && is_same; ++k) {
+    if (spread.candidates[k] == nullptr) continue;
+    before = total_of(kind, values[k]);
+    after = total_of(kind, more[k]);
+    is_same = before == after;
+    if (!is_same || values[k] == nullptr || more[k] == nullptr) continue;
+    struct varlena* const completed = made_value(kind.type.type, [&](CountsWork& work) {
+      is_same = kind.complete(value_bytes(values[k]), value_bytes(more[k]), work.bytes, work.options);
+    });
+    pfree(values[k]);
+    values[k] = completed;
+  }
+  if (is_same) return;
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("rows of table \"%s\" changed between the two rounds", list.table),
+       before != after ? errdetail("There were %llu transactions in a part, then %llu.",
+                                   static_cast<unsigned long long>(before), static_cast<unsigned long long>(after))
+                       : errdetail("A part has as many transactions as before, with other items or times."),
+       errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
 }
 
-/// Both rounds. @return the counts, as long as the SPI connection; 0: there are no rows
-Datum count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
+/// Both rounds. @return the counts, as long as the SPI connection; nullptr: there are no rows
+struct varlena* count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
   bool all = true;  // whether each part names all that it has
   if (spread.min_support || spread.min_rate) {
     all = false;
@@ -321,29 +327,21 @@ Datum count_parts(Spread& spread, const PartList& list, PartCalls& calls) {
     for (int k = 0; k < list.count; ++k) all = all && spread.thresholds[k] == 1;
   }
   calls.open();
-  const bool is_exact = all || list.count <= 1;
-  char* const* const answers = calls.round("candidates", first_statement, &spread);
-  const Sum found = sum_of(spread, answers, list.count, !is_exact && spread.kind->known == nullptr);
-  Datum counts = found.value;
-  if (!is_exact && counts != 0) {
-    const Recount recount = recount_of(spread, answers, list.count, found);
-    spread.candidates = recount.candidates;
-    if (recount.is_needed) {
-      const Sum sum = sum_of(spread, calls.round("recount", second_statement, &spread), list.count, false);
-      if (sum.value == 0 || sum.total != recount.total)
-        ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                        errmsg("rows of table \"%s\" changed between the two rounds", list.table),
-                        errdetail("There were %lld transactions, then %lld.", static_cast<long long>(recount.total),
-                                  static_cast<long long>(sum.total)),
-                        errhint("Ask again, or keep others from writing: LOCK TABLE ... IN SHARE MODE.")));
-      counts = spread.kind->known != nullptr ? completed(*spread.kind->known, counts, sum.value) : sum.value;
+  const CountsKind& kind = *spread.kind;
+  struct varlena** const values = values_of(kind, calls.round("candidates", first_statement, &spread), list.count);
+  struct varlena* sum = sum_of(kind, values, list.count);
+  if (!all && list.count > 1 && sum != nullptr) {
+    spread.candidates = missing_of(spread, sum, values, list.count);
+    if (spread.candidates != nullptr) {
+      complete(spread, values, values_of(kind, calls.round("recount", second_statement, &spread), list.count), list);
+      sum = sum_of(kind, values, list.count);
     }
   }
   calls.close();
   ereport(DEBUG1, (errmsg_internal("%s: %llu bytes sent, %llu received", spread.operation,
                                    static_cast<unsigned long long>(calls.bytes_sent()),
                                    static_cast<unsigned long long>(calls.bytes_received()))));
-  return counts;
+  return sum;
 }
 
 /// What is to be cancelled and reported, in a context of the call.
@@ -377,10 +375,10 @@ Datum run_spread(Spread& spread) {
                                                                       spread.servers, spread.disjoint);
     calls = new (palloc(sizeof(PartCalls))) PartCalls(list, spread.operation, spread.schema, &call->progress);
     MemoryContextSwitchTo(inner);
-    const Datum counts = count_parts(spread, list, *calls);
-    if (counts != 0) {
+    struct varlena* const counts = count_parts(spread, list, *calls);
+    if (counts != nullptr) {
       MemoryContextSwitchTo(caller);
-      result = PointerGetDatum(PG_DETOAST_DATUM_COPY(counts));
+      result = datumCopy(PointerGetDatum(counts), false, -1);
       MemoryContextSwitchTo(inner);
     }
     AtEOXact_GUC(true, settings);

@@ -48,7 +48,8 @@ struct SumItems {
 };
 
 /// @param total  of the sum
-void add_itemsets(const std::byte* x, const std::byte* y, uint64_t total, GrowingBuffer<std::byte>& out,
+/// @return whether no itemset is counted in both
+bool add_itemsets(const std::byte* x, const std::byte* y, uint64_t total, GrowingBuffer<std::byte>& out,
                   const ExecutionOptions& options) {
   ItemsetCountsWriter writer(options);
   const SumItems items(x, y, writer, options);
@@ -56,6 +57,7 @@ void add_itemsets(const std::byte* x, const std::byte* y, uint64_t total, Growin
   ItemsetCountsNodes b(y);
   bool more_a = a.next();
   bool more_b = b.next();
+  bool disjoint = true;
   while (more_a || more_b) {
     // Both walks have the path above the shorter of the two nodes in common. So a longer one lies below a node that the
     // other walk has passed, and comes first.
@@ -67,10 +69,12 @@ void add_itemsets(const std::byte* x, const std::byte* y, uint64_t total, Growin
     const bool take_b = length_b > length_a || (length_a == length_b && index_b <= index_a);
     writer.add_node(std::max(length_a, length_b), static_cast<uint32_t>(take_a ? index_a : index_b),
                     (take_a ? a.count() : 0) + (take_b ? b.count() : 0));
+    disjoint = disjoint && !(take_a && take_b && a.count() > 0 && b.count() > 0);
     if (take_a) more_a = a.next();
     if (take_b) more_b = b.next();
   }
   writer.finish(total, out);
+  return disjoint;
 }
 
 void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
@@ -183,9 +187,9 @@ void add_itemset_counts(std::span<const std::byte* const> values, GrowingBuffer<
   add_summed<ItemsetCountsHeader>(single_values<ItemsetCountsHeader>(values), out, options, add_two);
 }
 
-void complete_itemset_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+bool complete_itemset_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
                              const ExecutionOptions& options) {
-  add_itemsets(counts, more, itemset_counts_header(counts).total, out, options);
+  return add_itemsets(counts, more, itemset_counts_header(counts).total, out, options);
 }
 
 void missing_itemset_counts(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,

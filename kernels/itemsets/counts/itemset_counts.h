@@ -121,9 +121,9 @@ void add_itemset_counts(std::span<const std::byte* const> values, GrowingBuffer<
                         const ExecutionOptions& options);
 
 /// Appends the counts of two finished values of the same transactions, as a finished value with the total of the first.
-/// @param more  of other itemsets, or of other ones among these transactions, so that no count exceeds the total
+/// @return whether no itemset is counted in both; if one is, its count may exceed the total, and the value is invalid
 /// @throws Error{kMemoryLimit, kCancelled}
-void complete_itemset_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+bool complete_itemset_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
                              const ExecutionOptions& options);
 
 /// Appends the itemsets of a sum that one of its values does not have, with the counts and the total of the sum, as a finished

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/poll.h"
+#include "pairs/counters/pair_counter.h"
 #include "relation/item_texts.h"
 
 namespace batmap {
@@ -71,30 +73,40 @@ void add_row(const PairCountsItems& from, const Buffer<uint32_t>& indexes, PairC
   for (PairCountsRow row = from.row(); row.next();) writer.add_pair(indexes[row.index()], row.count());
 }
 
+/// @return whether no pair is in both rows
 template <CountsKind kKind>
-void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes<kKind>& indexes,
+bool add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes<kKind>& indexes,
               PairCountsWriter& writer) {
   PairCountsRow row_a = a.row();
   PairCountsRow row_b = b.row();
   bool more_a = row_a.next();
   bool more_b = row_b.next();
+  bool disjoint = true;
   while (more_a || more_b) {
     const uint64_t index_a = more_a ? indexes.of_x[row_a.index()] : UINT64_MAX;
     const uint64_t index_b = more_b ? indexes.of_y[row_b.index()] : UINT64_MAX;
     const uint64_t index = std::min(index_a, index_b);
     writer.add_pair(static_cast<uint32_t>(index),
                     (index_a == index ? row_a.count() : 0) + (index_b == index ? row_b.count() : 0));
+    disjoint = disjoint && index_a != index_b;
     if (index_a == index) more_a = row_a.next();
     if (index_b == index) more_b = row_b.next();
   }
+  return disjoint;
 }
 
+/// The transactions that two values have in common.
+enum class InCommon { kNone, kAll };
+
+/// @return false, and nothing is written: the values cannot be of the same transactions, or have a pair in common
 template <CountsKind kKind>
-void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out,
+bool add_two_of_kind(const std::byte* x, const std::byte* y, InCommon in_common, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options) {
-  const uint64_t total = pair_counts_header(x).total + pair_counts_header(y).total;
+  const bool same = in_common == InCommon::kAll;
+  const uint64_t total = pair_counts_header(x).total + (same ? 0 : pair_counts_header(y).total);
   if (total > kMaxTotal)
     throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMaxTotal) + " transactions");
+  if (same && total != pair_counts_header(y).total) return false;
   const SumIndexes<kKind> indexes(x, y, *options.memory);
   PairCountsWriter writer =
       kKind == CountsKind::kJoin ? PairCountsWriter(options, indexes.left_items) : PairCountsWriter(options);
@@ -110,8 +122,9 @@ void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::
   bool more_b = b.next();
   while (more_a || more_b) {
     if (more_a && more_b && key_of<kKind>(a) == key_of<kKind>(b)) {
-      add_item(a, a.support() + b.support());
-      add_rows(a, b, indexes, writer);
+      if (same && a.support() != b.support()) return false;
+      add_item(a, a.support() + (same ? 0 : b.support()));
+      if (!add_rows(a, b, indexes, writer) && same) return false;
       more_a = a.next();
       more_b = b.next();
     } else if (more_a && (!more_b || key_of<kKind>(a) < key_of<kKind>(b))) {
@@ -125,18 +138,82 @@ void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::
     }
   }
   writer.finish(total, out);
+  return true;
+}
+
+bool add_two_of(const std::byte* x, const std::byte* y, InCommon in_common, GrowingBuffer<std::byte>& out,
+                const ExecutionOptions& options) {
+  if (pair_counts_header(x).has_texts() || pair_counts_header(y).has_texts())
+    return add_two_of_kind<CountsKind::kTexts>(x, y, in_common, out, options);
+  if (pair_counts_header(x).is_joined()) return add_two_of_kind<CountsKind::kJoin>(x, y, in_common, out, options);
+  return add_two_of_kind<CountsKind::kIntegers>(x, y, in_common, out, options);
 }
 
 void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
-  if (pair_counts_header(x).has_texts() || pair_counts_header(y).has_texts())
-    add_two_of_kind<CountsKind::kTexts>(x, y, out, options);
-  else if (pair_counts_header(x).is_joined())
-    add_two_of_kind<CountsKind::kJoin>(x, y, out, options);
-  else
-    add_two_of_kind<CountsKind::kIntegers>(x, y, out, options);
+  add_two_of(x, y, InCommon::kNone, out, options);
+}
+
+template <CountsKind kKind>
+void missing_of_kind(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
+                     const ExecutionOptions& options) {
+  Poll poll(options.cancel);
+  const SumIndexes<kKind> indexes(sum, value, *options.memory);
+  const size_t items = pair_counts_header(sum).items;
+  Buffer<bool> is_wanted(*options.memory, items);
+  std::fill(is_wanted.begin(), is_wanted.end(), true);
+  for (const uint32_t index : indexes.of_y) is_wanted[index] = false;
+  GrowingBuffer<PairCount> pairs(*options.memory);
+  PairCountsItems own(value);
+  bool more_own = own.next();
+  for (PairCountsItems all(sum); all.next();) {
+    const bool is_own = more_own && indexes.of_y[own.index()] == all.index();
+    PairCountsRow own_row = is_own ? own.row() : PairCountsRow(0, {});
+    bool more_row = own_row.next();
+    for (PairCountsRow row = all.row(); row.next();) {
+      poll.after(1);
+      if (more_row && indexes.of_y[own_row.index()] == row.index()) {
+        more_row = own_row.next();
+        continue;
+      }
+      pairs.push_back({all.index(), row.index(), 1});
+      is_wanted[all.index()] = is_wanted[row.index()] = true;
+    }
+    if (is_own) more_own = own.next();
+  }
+  uint32_t wanted = 0;
+  uint32_t left_items = 0;
+  Buffer<uint32_t> index_of(*options.memory, items);
+  for (PairCountsItems all(sum); all.next();) {
+    poll.after(1);
+    index_of[all.index()] = wanted;
+    if (!is_wanted[all.index()]) continue;
+    ++wanted;
+    left_items += !all.is_right();
+  }
+  PairCountsWriter writer = kKind == CountsKind::kJoin ? PairCountsWriter(options, left_items) : PairCountsWriter(options);
+  size_t at = 0;
+  for (PairCountsItems all(sum); all.next();) {
+    if (!is_wanted[all.index()]) continue;
+    writer.add_item(all.item(), 1);
+    for (; at < pairs.size() && pairs[at].a == all.index(); ++at) writer.add_pair(index_of[pairs[at].b], 1);
+  }
+  writer.finish(wanted > 0 ? 1 : 0, out);
 }
 
 }  // namespace
+
+bool complete_pair_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+                          const ExecutionOptions& options) {
+  return add_two_of(counts, more, InCommon::kAll, out, options);
+}
+
+void missing_pair_counts(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
+                         const ExecutionOptions& options) {
+  if (pair_counts_header(sum).is_joined())
+    missing_of_kind<CountsKind::kJoin>(sum, value, out, options);
+  else
+    missing_of_kind<CountsKind::kIntegers>(sum, value, out, options);
+}
 
 PairCountsItems::PairCountsItems(const std::byte* value)
     : items_(pair_counts_header(value).items),

@@ -182,6 +182,18 @@ inline constexpr const char* kMixedCountsHint = "Cast the integers to text: batm
 void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options);
 
+/// Appends what a part has not counted yet: the pairs and items of a sum that its value lacks, and the items of these pairs. Each has
+/// the count 1, as these are candidates.
+/// @param sum  finished; has all items and pairs of `value`, which is finished, and integers as items
+void missing_pair_counts(const std::byte* sum, const std::byte* value, GrowingBuffer<std::byte>& out,
+                         const ExecutionOptions& options);
+
+/// Appends the counts of a part and more counts of the same transactions, of other pairs.
+/// @return false, and nothing is appended: they are of other transactions, because a total or the support of an item differs, or
+/// have a pair in common
+bool complete_pair_counts(const std::byte* counts, const std::byte* more, GrowingBuffer<std::byte>& out,
+                          const ExecutionOptions& options);
+
 /// Copies `other`, a value or a state, behind a state, which must have room for used() bytes of it.
 void pair_counts_append(std::byte* state, const std::byte* other);
 

@@ -17,6 +17,34 @@ namespace {
 
 constexpr uint32_t kPolled = CandidatePairs::kPolled;
 
+/// The places of items in an ascending list.
+class ItemIndex {
+ public:
+  /// @param items  at least one
+  ItemIndex(std::span<const int64_t> items, const ExecutionOptions& options)
+      : codes_(*options.memory, items.front(), static_cast<uint64_t>(items.back()) - static_cast<uint64_t>(items.front()),
+               items.size()) {
+    const auto each = [&](auto take) {
+      for (uint32_t index = 0; index < items.size(); ++index) {
+        if (index % kPolled == 0) options.cancel.throw_if_requested();
+        take(index);
+      }
+    };
+    if (!codes_.direct()) each([&](uint32_t index) { codes_.insert(items[index]); });
+    index_of_code_ = Buffer<uint32_t>(*options.memory, codes_.size());
+    each([&](uint32_t index) { index_of_code_[codes_.find(items[index])] = index; });
+  }
+
+  /// The places of the items of a pair, the smaller one first.
+  std::pair<uint32_t, uint32_t> of(const ItemPair& pair) const { return std::minmax(of(pair.item_a), of(pair.item_b)); }
+
+ private:
+  uint32_t of(int64_t item) const { return index_of_code_[codes_.find(item)]; }
+
+  KeyCodes codes_;
+  Buffer<uint32_t> index_of_code_;
+};
+
 /// The items of a value, and what is counted of them.
 class CandidateItems {
  public:
@@ -29,9 +57,6 @@ class CandidateItems {
   }
 
   std::span<const int64_t> values() const { return values_.span(); }
-  uint32_t index(int64_t item) const {
-    return static_cast<uint32_t>(std::lower_bound(values_.begin(), values_.end(), item) - values_.begin());
-  }
   uint64_t& support(uint32_t index) { return supports_[index]; }
 
  private:
@@ -45,10 +70,12 @@ bool is_item(const ItemPair& pair) { return pair.item_a == pair.item_b; }
 void count_candidates(PairRun& run, const std::byte* candidates, CandidateItems& items, PairCountsWriter& writer,
                       const ExecutionOptions& options) {
   CandidatePairs pairs(candidates, options);
+  std::optional<ItemIndex> index_of;
   PairBatch batch;
   while (run.next(batch)) {
+    if (!index_of) index_of.emplace(items.values(), options);
     for (const ItemPair& pair : batch.pairs()) {
-      const auto [a, b] = std::minmax({items.index(pair.item_a), items.index(pair.item_b)});
+      const auto [a, b] = index_of->of(pair);
       if (is_item(pair))
         items.support(a) = pair.support;
       else if (uint64_t* const count = pairs.count(a, b))
@@ -77,36 +104,33 @@ struct ItemSupport {
   uint64_t support;
 };
 
+void sort_items(GrowingBuffer<ItemSupport>& items, const ExecutionOptions& options) {
+  std::sort(items.begin(), items.end(),
+            polled(options.cancel, [](const ItemSupport& x, const ItemSupport& y) { return x.item < y.item; }));
+}
+
 void count_all(PairRun& run, PairCountsWriter& writer, const ExecutionOptions& options) {
   GrowingBuffer<ItemSupport> items(*options.memory);
   GrowingBuffer<PairCount> pairs(*options.memory);
-  std::optional<KeyCodes> codes;
-  Buffer<uint32_t> index_of_code;
+  std::optional<ItemIndex> index_of;
   PairBatch batch;
-  const auto number_items = [&] {
-    std::sort(items.begin(), items.end(),
-              polled(options.cancel, [](const ItemSupport& x, const ItemSupport& y) { return x.item < y.item; }));
-    if (items.empty()) return;
-    const int64_t first = items[0].item;
-    codes.emplace(*options.memory, first, static_cast<uint64_t>(items.end()[-1].item) - static_cast<uint64_t>(first),
-                  items.size());
-    if (!codes->direct())
-      for (const ItemSupport& item : items) codes->insert(item.item);
-    index_of_code = Buffer<uint32_t>(*options.memory, codes->size());
-    for (uint32_t index = 0; index < items.size(); ++index) index_of_code[codes->find(items[index].item)] = index;
-  };
   while (run.next(batch)) {
     for (const ItemPair& pair : batch.pairs()) {
       if (is_item(pair)) {
         items.push_back({pair.item_a, pair.support});
         continue;
       }
-      if (!codes) number_items();
-      const auto [a, b] = std::minmax({index_of_code[codes->find(pair.item_a)], index_of_code[codes->find(pair.item_b)]});
+      if (!index_of) {
+        sort_items(items, options);
+        Buffer<int64_t> values(*options.memory, items.size());
+        for (size_t k = 0; k < items.size(); ++k) values[k] = items[k].item;
+        index_of.emplace(values.span(), options);
+      }
+      const auto [a, b] = index_of->of(pair);
       pairs.push_back({a, b, pair.support});
     }
   }
-  if (!codes) number_items();
+  if (!index_of) sort_items(items, options);
   const CountedPairs rows({&pairs, 1}, items.size(), options);
   for (uint32_t index = 0; index < items.size(); ++index) {
     writer.add_item(items[index].item, items[index].support);

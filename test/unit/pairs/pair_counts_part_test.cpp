@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -45,6 +46,25 @@ Bytes sum(const std::vector<Bytes>& values) {
   GrowingBuffer<std::byte> out(meter);
   add_pair_counts(pointers, out, {1, &meter, {}});
   return {out.begin(), out.end()};
+}
+
+Bytes missing_of(const Bytes& all, const Bytes& own) {
+  MemoryMeter meter;
+  GrowingBuffer<std::byte> out(meter);
+  missing_pair_counts(all.data(), own.data(), out, {1, &meter, {}});
+  validate_pair_counts(out.span(), {1, &meter, {}});
+  return {out.begin(), out.end()};
+}
+
+std::optional<Bytes> completed_of(const Bytes& own, const Bytes& more) {
+  MemoryMeter meter;
+  GrowingBuffer<std::byte> out(meter);
+  if (!complete_pair_counts(own.data(), more.data(), out, {1, &meter, {}})) {
+    EXPECT_EQ(out.size(), 0u);
+    return std::nullopt;
+  }
+  validate_pair_counts(out.span(), {1, &meter, {}});
+  return Bytes(out.begin(), out.end());
 }
 
 /// Counts by pair; an item with itself has its support.
@@ -152,6 +172,23 @@ TEST(PairCountsPart, TwoRoundsGiveTheCountsOfTheWhole) {
       values.clear();
       for (const Rows& part : by_part) values.push_back(counted(part, second));
       const Bytes exact = sum(values);
+      // A part need not count again what it has counted.
+      std::vector<Bytes> completed;
+      size_t asked = 0;
+      for (size_t part = 0; part < parts; ++part) {
+        const Bytes own = counted(by_part[part], first);
+        const Bytes missing = missing_of(candidates, own);
+        asked += pair_counts_header(missing.data()).pairs;
+        if (pair_counts_header(missing.data()).items == 0) {
+          completed.push_back(own);
+          continue;
+        }
+        PairPartQuery rest;
+        rest.candidates = missing.data();
+        completed.push_back(completed_of(own, counted(by_part[part], rest)).value());
+      }
+      EXPECT_EQ(sum(completed), exact);
+      EXPECT_EQ(asked > 0, parts > 1);
       EXPECT_EQ(pair_counts_header(exact.data()).total, total);
       const Counts found = read(exact);
       size_t frequent = 0;
@@ -164,6 +201,35 @@ TEST(PairCountsPart, TwoRoundsGiveTheCountsOfTheWhole) {
       for (const auto& [pair, count] : found) ASSERT_EQ(count, whole.at(pair));
       EXPECT_EQ(found.size(), read(candidates).size());
     }
+}
+
+TEST(PairCountsPart, WhatAPartLacksIsAskedOnce) {
+  const Bytes all = counted({{1, 1}, {1, 2}, {1, 3}, {2, 3}, {2, 5}, {3, 8}});
+  EXPECT_EQ(missing_of(all, all), counted({}));
+  EXPECT_EQ(read(missing_of(all, counted({}))), (Counts{{{1, 1}, 1},
+                                                        {{2, 2}, 1},
+                                                        {{3, 3}, 1},
+                                                        {{5, 5}, 1},
+                                                        {{8, 8}, 1},
+                                                        {{1, 2}, 1},
+                                                        {{1, 3}, 1},
+                                                        {{2, 3}, 1},
+                                                        {{3, 5}, 1}}));
+  const Bytes own = counted({{1, 1}, {1, 2}, {2, 3}, {2, 5}});
+  EXPECT_EQ(read(missing_of(all, own)),
+            (Counts{{{1, 1}, 1}, {{2, 2}, 1}, {{3, 3}, 1}, {{8, 8}, 1}, {{1, 3}, 1}, {{2, 3}, 1}}));
+  EXPECT_FALSE(completed_of(own, counted({{1, 1}, {2, 3}, {3, 8}})));  // more transactions
+  EXPECT_FALSE(completed_of(own, counted({{1, 1}, {2, 1}, {2, 3}})));  // another support
+  EXPECT_FALSE(completed_of(own, counted({{1, 1}, {1, 2}, {2, 8}})));  // a pair in both
+  EXPECT_EQ(read(*completed_of(own, counted({{1, 1}, {1, 8}, {2, 3}, {2, 8}}))), (Counts{{{1, 1}, 1},
+                                                                                         {{2, 2}, 1},
+                                                                                         {{3, 3}, 1},
+                                                                                         {{5, 5}, 1},
+                                                                                         {{8, 8}, 2},
+                                                                                         {{1, 2}, 1},
+                                                                                         {{3, 5}, 1},
+                                                                                         {{1, 8}, 1},
+                                                                                         {{3, 8}, 1}}));
 }
 
 TEST(PairCountsPart, CandidatesThatDoNotOccurAreLeftOut) {
@@ -185,6 +251,9 @@ TEST(PairCountsPart, CandidatesThatDoNotOccurAreLeftOut) {
 TEST(PairCountsPart, CancelledAndOutOfMemory) {
   const Rows rows = many_rows(kSeed + 4, 60);
   const Bytes candidates = counted(rows);
+  PairPartQuery frequent;
+  frequent.min_count = 40;
+  const Bytes few = counted(rows, frequent);
   const FailingRun run = [&](ExecutionOptions options) {
     FakeFiles files;
     options.files = &files;
@@ -193,6 +262,9 @@ TEST(PairCountsPart, CancelledAndOutOfMemory) {
     PairPartQuery query;
     query.candidates = candidates.data();
     counted(rows, query, options);
+    GrowingBuffer<std::byte> out(*options.memory);
+    missing_pair_counts(candidates.data(), few.data(), out, options);
+    complete_pair_counts(candidates.data(), few.data(), out, options);
   };
   run_out_of_memory_everywhere(1, 50021, 10, run);
   cancel_everywhere(1, 10, run);
