@@ -4423,12 +4423,12 @@ CREATE FUNCTION batmap_pair_counts_pairs(batmap_pair_counts) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION batmap_pair_counts_pairs(batmap_pair_counts) IS 'number of pairs that occur';
 
-CREATE FUNCTION batmap_pair_counts_unnest(counts batmap_pair_counts, OUT item_a int8, OUT item_b int8, OUT count int8)
+CREATE FUNCTION batmap_pair_counts_unnest(counts batmap_pair_counts, OUT item_a int8, OUT item_b int8, OUT support_count int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest(batmap_pair_counts) IS 'the pairs that occur with their counts, sorted';
 
-CREATE FUNCTION batmap_pair_counts_unnest_of(counts batmap_pair_counts, OUT item_a text, OUT item_b text, OUT count int8)
+CREATE FUNCTION batmap_pair_counts_unnest_of(counts batmap_pair_counts, OUT item_a text, OUT item_b text, OUT support_count int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';

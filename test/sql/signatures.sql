@@ -7,23 +7,23 @@ INSERT INTO parameter_order (name, type) VALUES
 ('max_rhs', '{integer}'), ('distinct_only', '{boolean}'), ('target', '{text}'), ('lhs_include', '{bigint[],text[]}'),
 ('lhs_exclude', '{bigint[],text[]}'), ('rhs_include', '{bigint[],text[]}'), ('rhs_exclude', '{bigint[],text[]}'),
 ('items', '{bigint[],text[]}'), ('include', '{bigint[],text[]}'), ('exclude', '{bigint[],text[]}'), ('top_k', '{bigint}'), ('per_item_top_k', '{integer}'),
-('measure', '{text}'), ('max_results', '{bigint}'), ('timeout', '{interval}'), ('counting', '{text}'), ('same_time', '{boolean}'), ('method', '{text}'),
+('measure', '{text}'), ('max_results', '{bigint}'), ('timeout', '{interval}'), ('counting', '{text}'), ('same_time', '{boolean}'), ('candidates', '{batmap_pair_counts,batmap_join_counts,batmap_itemset_counts,batmap_episode_counts}'), ('method', '{text}'),
 ('algorithm', '{text}'), ('device', '{text}'), ('tid_column', '{name}'), ('item_column', '{name}'),
-('time_column', '{name}'), ('event_column', '{name}'), ('stream_column', '{name}'), ('params', '{record}'),
+('a_column', '{name}'), ('left_b_column', '{name}'), ('right_b_column', '{name}'), ('c_column', '{name}'), ('time_column', '{name}'), ('event_column', '{name}'), ('stream_column', '{name}'), ('params', '{record}'),
 ('servers', '{text[]}'), ('disjoint', '{boolean}');
 -- What a function reads, or is asked about.
 CREATE TABLE input (name text PRIMARY KEY);
 INSERT INTO input VALUES ('query'), ('relation'), ('counts'), ('left_query'), ('right_query'), ('left_relation'), ('right_relation'),
 ('item_type'), ('id_type'), ('event_type'), ('left_type'), ('right_type'), ('basket'), ('gaps'), ('episode'), ('episodes'),
 ('steps'), ('time_type'), ('within'), ('pairs_query'), ('node_type'), ('kept_table'), ('to_set'), ('input_table'),
-('tid'), ('item'), ('filter'), ('source');
+('tid'), ('item'), ('filter'), ('source'), ('left_source'), ('right_source'), ('item_a'), ('item_b'), ('time'), ('event'), ('gap_low'), ('gap_high');
 
 CREATE VIEW parameters AS
 SELECT p.oid::regprocedure::text AS function, a.name, a.number, format_type(p.proargtypes[a.number - 1], NULL) AS type, o.type AS types,
     CASE WHEN 'input_table' = ANY (p.proargnames) AND a.name IN ('tid_column', 'item_column') THEN 0 ELSE o.position END AS position
 FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargnames[:p.pronargs]) WITH ORDINALITY a (name, number)
     LEFT JOIN parameter_order o ON o.name = a.name
-WHERE (p.proretset OR 'kept_table' = ANY (p.proargnames)) AND p.proname LIKE 'batmap\_%' AND p.proname <> 'batmap_generate_spikes' AND EXISTS (SELECT FROM unnest(p.proargnames[:p.pronargs]) n JOIN input i ON i.name = n);
+WHERE p.proname LIKE 'batmap\_%' AND p.proname <> 'batmap_generate_spikes' AND EXISTS (SELECT FROM unnest(p.proargnames[:p.pronargs]) n JOIN input i ON i.name = n);
 CREATE FUNCTION misplaced() RETURNS TABLE (function text, name text, reason text) LANGUAGE sql AS $$
     SELECT p.function, p.name, 'is not known' FROM parameters p LEFT JOIN input i USING (name) WHERE p.position IS NULL AND i.name IS NULL
     UNION ALL
@@ -35,8 +35,8 @@ CREATE FUNCTION misplaced() RETURNS TABLE (function text, name text, reason text
 $$;
 SELECT count(DISTINCT function) > 20 AS all_functions, count(DISTINCT name) > 25 AS all_names FROM parameters;
 SELECT * FROM misplaced();
--- Each table function over one query whose columns can be named takes a table instead, a regclass.
-SELECT q.proname FROM pg_proc q WHERE q.proretset AND q.proname LIKE 'batmap\_%' AND 'tid_column' = ANY (q.proargnames) AND 'query' = ANY (q.proargnames) AND 'pairs_query' <> ALL (q.proargnames)
+-- Each table function over one query whose columns can be named takes a table instead, a regclass. With a NULL of the type it is named in the text.
+SELECT q.proname FROM pg_proc q WHERE q.proretset AND q.proname LIKE 'batmap\_%' AND q.proname NOT LIKE '%\_as' AND 'tid_column' = ANY (q.proargnames) AND 'query' = ANY (q.proargnames) AND 'pairs_query' <> ALL (q.proargnames)
     AND NOT EXISTS (SELECT FROM pg_proc t WHERE t.proname = q.proname AND 'input_table' = ANY (t.proargnames));
 -- The check finds what is wrong.
 CREATE FUNCTION batmap_wrong(query text, min_support float8, min_count int8, k int8, top_k int4) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1';
@@ -51,13 +51,13 @@ INSERT INTO column_type VALUES ('support_count', 'bigint'), ('count_a', 'bigint'
 CREATE VIEW result_columns AS
 SELECT p.oid::regprocedure::text AS of, a.name, format_type(p.proallargtypes[a.number], NULL) AS type
 FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargnames) WITH ORDINALITY a (name, number)
-WHERE p.proname LIKE 'batmap\_%' AND p.proargmodes[a.number] = 't'
+WHERE p.proname LIKE 'batmap\_%' AND p.proargmodes[a.number] IN ('t', 'o')
 UNION ALL
 SELECT a.attrelid::regclass::text, a.attname, format_type(a.atttypid, NULL) FROM pg_attribute a
 WHERE a.attrelid IN ('batmap_pair'::regclass, 'batmap_itemset'::regclass) AND a.attnum > 0;
 CREATE FUNCTION misnamed() RETURNS TABLE (of text, name text, type text) LANGUAGE sql AS $$
     SELECT r.of, r.name, r.type FROM result_columns r LEFT JOIN column_type c USING (name)
-    WHERE r.type <> c.type OR c.name IS NULL AND r.name ~ 'support|count|frequency|confidence|lift' ORDER BY 1, 2
+    WHERE r.type <> c.type OR c.name IS NULL AND r.name ~ 'support|count|frequency|confidence|lift' AND r.name !~ '_ms$' ORDER BY 1, 2
 $$;
 SELECT count(*) > 150 AS all_columns, count(DISTINCT name) FILTER (WHERE name IN (SELECT name FROM column_type)) AS names FROM result_columns;
 SELECT * FROM misnamed();

@@ -10,7 +10,7 @@ SELECT u.* FROM kept, batmap_pair_counts_unnest_of(c) u LIMIT 3;
 SELECT batmap_pair_count(c, 'item 1', 'item 4'), batmap_pair_count(c, 'item 4', 'item 1'), batmap_pair_count(c, 'item 1', 'item 1'), batmap_item_count(c, 'item 1'),
     batmap_pair_count(c, 'item 1', 'item 3'), batmap_item_count(c, 'none'), batmap_item_count(c, ''), batmap_item_count(c, 'zzz'), batmap_pair_count(c, NULL, 'item 1') FROM kept;
 SELECT count(*) AS different FROM (
-    SELECT least(a, b), greatest(a, b), u.count FROM kept, batmap_pair_counts_unnest(n) u, LATERAL (VALUES (('item ' || u.item_a) COLLATE "C", ('item ' || u.item_b) COLLATE "C")) v (a, b)
+    SELECT least(a, b), greatest(a, b), u.support_count FROM kept, batmap_pair_counts_unnest(n) u, LATERAL (VALUES (('item ' || u.item_a) COLLATE "C", ('item ' || u.item_b) COLLATE "C")) v (a, b)
     EXCEPT SELECT u.* FROM kept, batmap_pair_counts_unnest_of(c) u) d;
 -- text: lossless, and the same for the same counts
 SELECT c::text::batmap_pair_counts::text = c::text FROM kept;

@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q{
 
 my $contents = q{
     SELECT id, c IS NULL, md5(_batmap_pair_counts_send(c)), batmap_pair_counts_total(c), batmap_pair_counts_items(c), batmap_pair_counts_pairs(c),
-           (SELECT count(*) || ' ' || coalesce(sum(count), 0) FROM batmap_pair_counts_unnest(c)),
+           (SELECT count(*) || ' ' || coalesce(sum(support_count), 0) FROM batmap_pair_counts_unnest(c)),
            (SELECT count(*) || ' ' || coalesce(sum(support_count), 0) FROM batmap_pairs(c, min_count => 2))
     FROM kept ORDER BY id};
 my $before = $node->safe_psql('postgres', $contents);

@@ -111,7 +111,7 @@ my %calls = (
     batmap_last_run_levels => q{SELECT count(*) >= 0 FROM tools.batmap_last_run_levels()},
     batmap_measure => q{SELECT tools.batmap_measure('lift', 1, 2, 3, 6) = 1},
     batmap_pairs => qq{SELECT count(*) > 0 FROM tools.batmap_pairs('sales.lines', 2)},
-    batmap_pairs_of => qq{SELECT count(*) > 0 FROM tools.batmap_pairs_as(NULL::int4, $lines, 2)},
+    batmap_pairs_of => qq{SELECT count(*) > 0 FROM tools.batmap_pairs_of($names, 2)},
     batmap_pairs_agg => q{SELECT tools.batmap_pairs_agg(receipt, product, 2) IS NOT NULL AND tools.batmap_pairs_agg(receipt, product::text, 2) IS NOT NULL FROM sales.lines},
     batmap_partners => qq{SELECT count(*) > 0 FROM tools.batmap_partners($lines, 2)},
     batmap_partners_of => qq{SELECT count(*) > 0 FROM tools.batmap_partners_of($names, 2)},
@@ -154,6 +154,16 @@ my %calls = (
     batmap_pair_count => q{SELECT tools.batmap_pair_count(c, 1, 2) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q},
     batmap_item_count => q{SELECT tools.batmap_item_count(c, 1) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q},
 );
+# The forms with a NULL of the type answer with names of their own.
+for (grep { /_of$/ } keys %calls)
+{
+    next if /unnest|kept_counts/;
+    my $call = $calls{$_};
+    my $nulls = /join_project/ ? 'NULL::text, NULL::text, ' : 'NULL::text, ';
+    $call =~ s/tools\.(\w+)_of\(('\{1,2,3\}', )?/"tools.$1_as(" . ($2 ? "$2$nulls" : $nulls)/e;
+    $calls{ s/_of$/_as/r } = $call;
+}
+$calls{batmap_episode_occurrences_at} = $calls{batmap_episode_occurrences} =~ s/occurrences\(/occurrences_at(NULL::int4, /r;
 # Of one set, of two sets, and over sets.
 $calls{$_} = "SELECT tools.$_(products) IS NOT NULL FROM sales.baskets WHERE receipt = 1"
   for qw(batmap_cardinality batmap_is_empty batmap_max batmap_min batmap_to_roaring batmap_to_roaring64 batmap_universe);
