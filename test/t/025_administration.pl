@@ -158,10 +158,8 @@ my %calls = (
 for (grep { /_of$/ } keys %calls)
 {
     next if /unnest|kept_counts/;
-    my $call = $calls{$_};
     my $nulls = /join_project/ ? 'NULL::text, NULL::text, ' : 'NULL::text, ';
-    $call =~ s/tools\.(\w+)_of\(('\{1,2,3\}', )?/"tools.$1_as(" . ($2 ? "$2$nulls" : $nulls)/e;
-    $calls{ s/_of$/_as/r } = $call;
+    $calls{ s/_of$/_as/r } = $calls{$_} =~ s/(tools\.\w+)_of\(/$1_as($nulls/r;
 }
 $calls{batmap_episode_occurrences_at} = $calls{batmap_episode_occurrences} =~ s/occurrences\(/occurrences_at(NULL::int4, /r;
 # Of one set, of two sets, and over sets.
