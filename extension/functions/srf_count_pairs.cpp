@@ -167,7 +167,7 @@ RowStream* count_in_sets(const TableInput& input, CountPairsStream* stream) {
         (errcode(ERRCODE_CARDINALITY_VIOLATION),
          errmsg(rows.ids != nullptr ? "more than one set has the id \"%s\"" : "more than one set has the id %s",
                 OidOutputFunctionCall(output, rows.ids != nullptr ? rows.ids->values[repeated] : Int64GetDatum(repeated))),
-         errhint("An id names one set here: combine the sets of an id with batmap_union_agg.")));
+         errhint("An id names one set here: combine the sets of an id with batmap_or_agg.")));
   }
   if (rows.ids != nullptr && listed != nullptr) rank_list(*rows.ids, *listed, call, input.context);
   return stream->run_sets(listed);

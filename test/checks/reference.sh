@@ -126,5 +126,27 @@ for my $document ([ 'docs/reference.md', $reference ], [ 'README.md', text_of('R
     my %used = map { $_ => 1 } $text =~ /\b(batmap\.[a-z_]+)\b/g;
     for my $name (sort keys %used) { report("$path: there is no setting $name") unless $setting{$name} || $name eq 'batmap.sql' }
 }
+# What else a user reads or runs names only what exists: pages, the demo, the benchmark, the Python package, and the strings of the
+# library. The helper process, two triggers and a variable of theirs, a function of C++ and one of a script have such names, too.
+my %exists = map { $_ => 1 } keys %function, keys %type, keys %view, keys %class;
+my $other = qr/^batmap_(?:gpu|keep_(?:alone|changes|rows)|pairs_query|query)$/;
+my @pages = (glob('*.md docs/*.md docs/decisions/*.md demo/*.md bench/*.md python/*.md test/*.md extension/*.md kernels/*.md'), 'META.json');
+my @programs = grep { !m{(?:^|/)(?:build|__pycache__|node_modules)/} } split /\n/, qx{find demo bench python -type f \\( -name '*.py' -o -name '*.sql' -o -name '*.sh' -o -name '*.js' -o -name '*.html' \\)};
+my @sources = split /\n/, qx{find extension kernels -type f \\( -name '*.cpp' -o -name '*.h' -o -name '*.cu' \\)};
+report('no pages, programs or sources') unless @pages && @programs && @sources;
+for my $path (@pages, @programs, @sources) {
+    next unless -f $path;
+    my $text = text_of($path);
+    next if $path eq 'SECURITY.md';  # the entry points of the library
+    # A string of C++ is prose if it has a blank; comments are not read.
+    if ($path =~ /\.(?:cpp|h|cu)$/) {
+        $text =~ s/^\s*\/\/.*$//mg;
+        $text = join "\n", grep { / / } $text =~ /"((?:[^"\\\n]|\\.)*)"/g;
+    }
+    my $names = $path =~ /\.md$|\.json$/ ? qr/`(batmap_[a-z0-9_]+)[`(]|\b(batmap_[a-z0-9_]+)\(/ : $path =~ /\.(?:cpp|h|cu)$/ ? qr/\b(batmap_[a-z0-9_]+)\b()/ : qr/\b(batmap_[a-z0-9_]+)\(()/;
+    my %named;
+    while ($text =~ /$names/g) { $named{ $1 || $2 } = 1 }
+    for my $name (sort keys %named) { report("$path: there is no $name") unless $exists{$name} || $name =~ $other }
+}
 exit $status;
 END

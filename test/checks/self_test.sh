@@ -173,6 +173,11 @@ if green reference; then
     red reference "setting batmap.threads has no row" sed -i '/^| `batmap.threads`/d' docs/reference.md
     red reference "there is no setting batmap.gone" append docs/reference.md 'batmap.gone'
     red reference "README.md: there is no batmap_gone" append README.md '`batmap_gone(1)`'
+    red reference "CHANGELOG.md: there is no batmap_gone" append CHANGELOG.md '`batmap_gone`'
+    red reference "docs/recipes.md: there is no batmap_gone" append docs/recipes.md 'SELECT batmap_gone(1)'
+    red reference "bench/sides.sh: there is no batmap_gone" append bench/sides.sh 'SELECT batmap_gone(1)'
+    red reference "python/src/batmap/_session.py: there is no batmap_gone" append python/src/batmap/_session.py 'batmap_gone(1)'
+    red reference "srf_count_pairs.cpp: there is no batmap_gone" sed -i 's/an id with batmap_or_agg/an id with batmap_gone/' extension/functions/srf_count_pairs.cpp
     red reference "there is no such function" append docs/reference.md '### batmap_gone'
 fi
 
