@@ -59,8 +59,8 @@ void check_key_type(Oid actual, Oid wanted, const char* column, const char* valu
       ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                       errmsg("%s column of the input query must be %s, not %s", column, format_type_be(wanted),
                              format_type_be(actual)),
-                      errhint("Cast the column, or give a NULL of its type as the argument for it.%s",
-                              is_integer(actual) ? " The form without _as takes integers." : "")));
+                      errhint("Cast the column, or call the _as form with a NULL of its type.%s",
+                              is_integer(actual) ? " The form without a suffix takes integers." : "")));
   } else if (!is_integer(actual)) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("%s column of the input query must be an integer, not %s", column, format_type_be(actual)),
