@@ -113,7 +113,7 @@ Bytes counted(const std::vector<TidItem>& rows, const ExecutionOptions& options)
     chunks.push_back(read_chunk(chunk.data()));
   }
   GrowingBuffer<std::byte> out(*options.memory);
-  count_pairs_of(chunks, 0, {}, out, options);
+  count_pairs_of(std::move(chunks), 0, {}, out, options);
   return exact(out);
 }
 
