@@ -38,6 +38,14 @@ void report_swapped_columns(const RelationSizes& sizes) {
                    "them with tid_column and item_column.")));
 }
 
+void report_single_events(uint64_t rows, uint64_t streams) {
+  if (rows < 2 || streams < rows) return;
+  ereport(NOTICE,
+          (errmsg("each of the %llu rows of the input query has a stream of its own", static_cast<unsigned long long>(rows)),
+           errhint("The first column is the time, the second the event, the third the stream. If they stand in "
+                   "another order, turn them.")));
+}
+
 void report_notice(const std::string& notice) {
   ereport(WARNING, (errcode(ERRCODE_WARNING), errmsg("%s", notice.c_str()),
                     errhint("batmap_devices() says whether the GPU is used again in this session.")));

@@ -39,6 +39,10 @@ double lap_ms(instr_time& start);
 void report_truncation(const Truncation& truncation);
 /// Raises a NOTICE if the columns of a query look swapped.
 void report_swapped_columns(const RelationSizes& sizes);
+
+/// Raises a NOTICE if no stream has two events: then there is nothing to find, and the columns may stand in another order.
+/// @param rows  with their stream
+void report_single_events(uint64_t rows, uint64_t streams);
 /// Raises a WARNING with a message of the run: a device has failed.
 void report_notice(const std::string& notice);
 
@@ -88,6 +92,12 @@ class RunStream : public RowStream {
       const RunRecord& record = run.record();
       return RelationSizes{rows_read_, record.transactions, record.items, record.most_item_rows};
     }));
+  }
+
+  /// To be called after begin() over (time, event, stream): raises a NOTICE if no stream has two events.
+  template <typename Run>
+  void look_at_streams(const Run& run) const {
+    report_single_events(rows_read_, guarded([&] { return run.record().transactions; }));
   }
 
   /// Lets the engine find more answers.

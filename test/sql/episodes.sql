@@ -195,9 +195,9 @@ SELECT * FROM batmap_episode_count('TABLE log', '{1, 2, 3}', ARRAY[[0, 20], [0, 
 SELECT * FROM batmap_episode_occurrences('TABLE log', '{{1, 2}}', ARRAY[0, 20]);
 \set SHOW_CONTEXT never
 SELECT batmap_episode_count_agg(at, event, ARRAY[1, event], 0, 10) FROM log WHERE event IS NOT NULL;
-\set SHOW_CONTEXT errors
 SELECT batmap_episode_count_agg(at, event, '{1, 2}', 10, 0) FROM log;
 SELECT batmap_episode_count_agg(at, event, NULL, 0, 10) FROM log;
+\set SHOW_CONTEXT errors
 SELECT _batmap_episode_count_final('\x00');
 SELECT _batmap_episode_count_final('e1:YmVwMQ==');
 -- a state as a value: it travels as text, and does not take part in what it does not belong to

@@ -104,5 +104,11 @@ SELECT * FROM batmap_window_pairs('TABLE clicks', 5, min_count => 1, counting =>
 SELECT * FROM batmap_window_pairs('TABLE clicks', 5, min_count => 1, include => '{NULL}');
 SELECT * FROM batmap_window_pairs('VALUES (-9223372036854775808, 1, 1), (9223372036854775807, 2, 1)', 5, min_count => 1);
 
+-- Columns in another order: a time that nobody shares in the place of the stream. Duplicates are no second event; one row tells nothing.
+SELECT * FROM batmap_window_pairs('SELECT 1, g, g * 100 FROM generate_series(1, 9) g', 100, 1);
+SELECT * FROM batmap_episodes('SELECT 1, g, g * 100 FROM generate_series(1, 9) g', ARRAY[0, 100], min_count => 1, max_length => 2) WHERE array_length(episode, 1) > 1;
+SELECT * FROM batmap_window_pairs('SELECT 1, g, g / 2 FROM generate_series(2, 9) g', 0, 1) LIMIT 1;
+SELECT * FROM batmap_window_pairs('SELECT 1, 1, 1', 0, 1);
+
 SET client_min_messages = warning;
 DROP SCHEMA window_pairs CASCADE;
