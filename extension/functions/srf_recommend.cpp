@@ -33,7 +33,7 @@ constexpr QueryArguments kQuery{kParams, true};
 
 /// The engine's side of one call.
 struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
-  explicit RecommendCall(MemoryContext) : ArrayCall(1) {}
+  explicit RecommendCall(MemoryContext context) : ArrayCall(1) { use_files(context); }
 
   std::array<ItemList, 3> lists{
       {{0, "basket", query.basket}, {kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};

@@ -30,6 +30,24 @@ SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', per_item_top_k =
 SELECT count(*), bool_and(5 IN (item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, include => '{5}');
 SELECT count(*) FROM batmap_pairs_of('SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
 
+-- recommendations
+SET batmap.work_mem = '64kB';
+CREATE TABLE advised AS SELECT row_number() OVER () AS at, r.* FROM batmap_recommend('{5,17,23,40}', 'SELECT tid, item FROM many', min_count => 4, top_k => 100, max_lhs => 3, measure => 'lift') r;
+SELECT reason ~ 'rows in \d+ MB of files, counted in \d+ parts' AS in_files, results FROM batmap_last_run();
+SELECT item, support_count FROM batmap_recommend_of('{i5,none}', 'SELECT tid, ''i'' || item FROM many', top_k => 2);
+SELECT count(*) FROM batmap_recommend('{}', 'SELECT tid, item FROM many');
+\set VERBOSITY sqlstate
+SET temp_file_limit = '64kB';
+SELECT count(*) FROM batmap_recommend('{5}', 'SELECT tid, item FROM many');
+RESET temp_file_limit;
+\set VERBOSITY default
+RESET batmap.work_mem;
+CREATE TABLE advised_in_memory AS SELECT row_number() OVER () AS at, r.* FROM batmap_recommend('{5,17,23,40}', 'SELECT tid, item FROM many', min_count => 4, top_k => 100, max_lhs => 3, measure => 'lift') r;
+SELECT reason ~ '^\d+ transactions meet the basket' AS in_memory, results FROM batmap_last_run();
+SELECT count(*) FROM ((TABLE advised EXCEPT ALL TABLE advised_in_memory) UNION ALL (TABLE advised_in_memory EXCEPT ALL TABLE advised)) d;
+SELECT item, support_count FROM batmap_recommend_of('{i5,none}', 'SELECT tid, ''i'' || item FROM many', top_k => 2);
+DROP TABLE advised, advised_in_memory;
+
 -- what parallel workers send follows into the files
 SET batmap.work_mem = '1MB';
 SET max_parallel_workers_per_gather = 2;

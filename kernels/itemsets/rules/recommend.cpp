@@ -1,8 +1,9 @@
-// Groups the transactions that meet the basket, and walks over the basket's subsets. See recommend.h.
+// Groups the transactions that meet the basket, and walks over the basket's subsets, or counts them part by part. See recommend.h.
 #include "itemsets/rules/recommend.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/stopwatch.h"
 #include "itemsets/rules/rules.h"
 #include "relation/encoded_relation.h"
+#include "relation/row_parts.h"
 
 namespace batmap {
 
@@ -27,7 +29,9 @@ struct Roles {
   GrowingBuffer<int64_t> value;  // [roles]
   uint32_t basket = 0;           // number of basket items
 
-  Roles(const EncodedRelation& relation, const RecommendQuery& query, uint64_t min_count, MemoryMeter& meter)
+  /// @param relation  EncodedRelation or ItemTotals
+  template <typename Relation>
+  Roles(const Relation& relation, const RecommendQuery& query, uint64_t min_count, MemoryMeter& meter)
       : of_code(meter, relation.item_codes()), value(meter) {
     std::fill(of_code.begin(), of_code.end(), kNone);
     using Values = std::unordered_set<int64_t>;
@@ -57,6 +61,7 @@ struct Roles {
   }
 
   uint32_t size() const { return static_cast<uint32_t>(value.size()); }
+  uint32_t others() const { return size() - basket; }
 
  private:
   void add(ItemCode code, int64_t item) {
@@ -65,10 +70,12 @@ struct Roles {
   }
 };
 
-/// The transactions that hold at least one item of the basket.
+/// The transactions of a relation that hold at least one item of the basket.
 class BasketTransactions {
  public:
-  BasketTransactions(const EncodedRelation& relation, const Roles& roles, const ExecutionOptions& options)
+  /// @param role_of_code  [item codes of the relation] or kNone
+  BasketTransactions(const EncodedRelation& relation, std::span<const uint32_t> role_of_code, const Roles& roles,
+                     const ExecutionOptions& options)
       : words_((roles.basket + 63) / 64),
         begin_(*options.memory),
         held_(*options.memory),
@@ -83,7 +90,7 @@ class BasketTransactions {
         options.cancel.throw_if_requested();
         const uint32_t rows = relation.decode(block, tids, items);
         for (uint32_t k = 0; k < rows; ++k)
-          if (const uint32_t role = roles.of_code[items[k]]; role != kNone) use(tids[k], role);
+          if (const uint32_t role = role_of_code[items[k]]; role != kNone) use(tids[k], role);
       }
     };
     for_rows([&](uint32_t tid, uint32_t) { ++end[tid]; });
@@ -127,6 +134,9 @@ class BasketTransactions {
   bool holds(uint32_t transaction, uint32_t position) const {
     return held_[size_t{transaction} * words_ + position / 64] >> position % 64 & 1;
   }
+  bool holds(uint32_t transaction, std::span<const uint32_t> positions) const {
+    return std::ranges::all_of(positions, [&](uint32_t position) { return holds(transaction, position); });
+  }
   /// Roles of the transaction's items that are not in the basket.
   std::span<const uint32_t> others(uint32_t transaction) const {
     return {others_.data() + begin_[transaction], begin_[transaction + 1] - begin_[transaction]};
@@ -140,29 +150,102 @@ class BasketTransactions {
   Buffer<uint32_t> support_;       // [roles] exact
 };
 
-/// The best rule for one item so far. Support 0: none.
-struct Best {
-  double score;
-  uint32_t support;
-  uint32_t lhs_support;
-  size_t lhs_begin;
-  uint32_t lhs_length;
+/// The best rule for each item among those that are offered, in any order.
+class RuleForEachItem {
+ public:
+  /// Of one item so far. Support 0: none.
+  struct Best {
+    double score;
+    uint32_t support;
+    uint32_t lhs_support;
+    size_t lhs_begin;
+    uint32_t lhs_length;
+  };
+
+  RuleForEachItem(const Roles& roles, const RecommendQuery& query, uint64_t total, uint64_t min_count,
+                  const ExecutionOptions& options)
+      : query_(query),
+        total_(static_cast<double>(total)),
+        min_count_(min_count),
+        best_(*options.memory, roles.size(), Fill::kZero),
+        item_support_(*options.memory, roles.size(), Fill::kZero),
+        poll_(options.cancel) {}
+
+  /// Of one role. To be called before rules of the item are offered.
+  void set_item_support(uint32_t role, uint32_t support) { item_support_[role] = support; }
+  uint32_t item_support(uint32_t role) const { return item_support_[role]; }
+
+  /// The rules that are offered next have this lhs. @param positions  ascending; valid until the next call
+  void begin(std::span<const uint32_t> positions, uint32_t support) {
+    lhs_ = positions;
+    lhs_support_ = support;
+    lhs_kept_ = false;
+  }
+
+  void offer(uint32_t role, uint32_t support) {
+    if (support < min_count_) return;
+    // As in RuleRun: a quotient that equals the bound rounds to the same double as the bound.
+    const ContingencyTable counts{.both = static_cast<double>(support),
+                                  .a = static_cast<double>(lhs_support_),
+                                  .b = static_cast<double>(item_support_[role]),
+                                  .total = total_};
+    if (query_.min_confidence && counts.both / counts.a < *query_.min_confidence) return;
+    if (query_.min_lift && counts.both * counts.total / (counts.a * counts.b) < *query_.min_lift) return;
+    const double score = pair_measure(query_.measure, counts);
+    poll_.after(kScoreWork);
+    if (std::isnan(score)) return;
+    Best& best = best_[role];
+    if (best.support != 0 && !is_better(score, support, best)) return;
+    if (!lhs_kept_) {
+      lhs_begin_ = lhs_of_best_.size();
+      lhs_of_best_.insert(lhs_of_best_.end(), lhs_.begin(), lhs_.end());
+      lhs_kept_ = true;
+    }
+    best = {score, support, lhs_support_, lhs_begin_, static_cast<uint32_t>(lhs_.size())};
+  }
+
+  const Best& best(uint32_t role) const { return best_[role]; }
+  /// The positions of a rule's lhs, ascending.
+  std::span<const uint32_t> lhs(size_t begin, uint32_t length) const { return {lhs_of_best_.data() + begin, length}; }
+
+ private:
+  /// Is the rule with lhs_ better than the best so far?
+  bool is_better(double score, uint32_t support, const Best& best) const {
+    if (score != best.score) return score > best.score;
+    if (support != best.support) return support > best.support;
+    if (lhs_.size() != best.lhs_length) return lhs_.size() < best.lhs_length;
+    return std::ranges::lexicographical_compare(lhs_, lhs(best.lhs_begin, best.lhs_length));
+  }
+
+  const RecommendQuery& query_;
+  double total_;
+  uint64_t min_count_;
+  Buffer<Best> best_;              // [roles]
+  Buffer<uint32_t> item_support_;  // [roles] exact
+  std::span<const uint32_t> lhs_;
+  uint32_t lhs_support_ = 0;
+  std::vector<uint32_t> lhs_of_best_;  // positions, of the rules that are or were the best
+  size_t lhs_begin_ = 0;
+  bool lhs_kept_ = false;  // lhs_ is at lhs_begin_
+  Poll poll_;
 };
+
+uint64_t max_lhs_of(const RecommendQuery& query) {
+  return query.max_lhs ? static_cast<uint64_t>(*query.max_lhs) : UINT64_MAX;
+}
 
 /// A depth-first walk over the subsets of the basket. A subset takes its transactions from the subset without its last item.
 class RuleSearch {
  public:
-  RuleSearch(const BasketTransactions& transactions, const Roles& roles, const RecommendQuery& query, uint64_t total,
-             uint64_t min_count, const ExecutionOptions& options)
+  RuleSearch(const BasketTransactions& transactions, const Roles& roles, const RecommendQuery& query, uint64_t min_count,
+             RuleForEachItem& rules, const ExecutionOptions& options)
       : transactions_(transactions),
         roles_(roles),
-        query_(query),
-        total_(static_cast<double>(total)),
         min_count_(min_count),
-        max_lhs_(query.max_lhs ? static_cast<uint64_t>(*query.max_lhs) : UINT64_MAX),
+        max_lhs_(max_lhs_of(query)),
+        rules_(rules),
         holders_(*options.memory),
         count_(*options.memory, roles.size(), Fill::kZero),
-        best_(*options.memory, roles.size(), Fill::kZero),
         poll_(options.cancel) {}
 
   void search() {
@@ -172,10 +255,6 @@ class RuleSearch {
     holders_.add(all);
     extend(0, 0, all);
   }
-
-  const Best& best(uint32_t role) const { return best_[role]; }
-  /// The positions of a rule's lhs, ascending.
-  std::span<const uint32_t> lhs(const Best& rule) const { return {lhs_of_best_.data() + rule.lhs_begin, rule.lhs_length}; }
 
  private:
   /// Extends lhs_ by each position from `first` on. The transactions of lhs_ are holders_[begin, end).
@@ -205,56 +284,132 @@ class RuleSearch {
         if (count_[role]++ == 0) counted_.push_back(role);
       poll_.after(others.size());
     }
-    lhs_kept_ = false;
-    for (const uint32_t role : counted_)
-      if (const uint32_t support = std::exchange(count_[role], 0); support >= min_count_)
-        offer(role, support, static_cast<uint32_t>(holders.size()));
+    rules_.begin(lhs_, static_cast<uint32_t>(holders.size()));
+    for (const uint32_t role : counted_) rules_.offer(role, std::exchange(count_[role], 0));
     counted_.clear();
-  }
-
-  void offer(uint32_t role, uint32_t support, uint32_t lhs_support) {
-    // As in RuleRun: a quotient that equals the bound rounds to the same double as the bound.
-    const ContingencyTable counts{.both = static_cast<double>(support),
-                                  .a = static_cast<double>(lhs_support),
-                                  .b = static_cast<double>(transactions_.support(role)),
-                                  .total = total_};
-    if (query_.min_confidence && counts.both / counts.a < *query_.min_confidence) return;
-    if (query_.min_lift && counts.both * counts.total / (counts.a * counts.b) < *query_.min_lift) return;
-    const double score = pair_measure(query_.measure, counts);
-    poll_.after(kScoreWork);
-    if (std::isnan(score)) return;
-    Best& best = best_[role];
-    if (best.support != 0 && !is_better(score, support, best)) return;
-    if (!lhs_kept_) {
-      lhs_begin_ = lhs_of_best_.size();
-      lhs_of_best_.insert(lhs_of_best_.end(), lhs_.begin(), lhs_.end());
-      lhs_kept_ = true;
-    }
-    best = {score, support, lhs_support, lhs_begin_, static_cast<uint32_t>(lhs_.size())};
-  }
-
-  /// Is the rule with lhs_ better than the best so far?
-  bool is_better(double score, uint32_t support, const Best& best) const {
-    if (score != best.score) return score > best.score;
-    if (support != best.support) return support > best.support;
-    if (lhs_.size() != best.lhs_length) return lhs_.size() < best.lhs_length;
-    return std::ranges::lexicographical_compare(lhs_, lhs(best));
   }
 
   const BasketTransactions& transactions_;
   const Roles& roles_;
-  const RecommendQuery& query_;
-  double total_;
   uint64_t min_count_;
   uint64_t max_lhs_;
+  RuleForEachItem& rules_;
   GrowingBuffer<uint32_t> holders_;  // transactions of the empty lhs, then of each prefix of lhs_
   Buffer<uint32_t> count_;           // [roles] zero between two lhs
   std::vector<uint32_t> counted_;
-  Buffer<Best> best_;  // [roles]
   std::vector<uint32_t> lhs_;
-  std::vector<uint32_t> lhs_of_best_;  // positions, of the rules that are or were the best
-  size_t lhs_begin_ = 0;
-  bool lhs_kept_ = false;  // lhs_ is at lhs_begin_
+  Poll poll_;
+};
+
+/// The same rules over transactions in parts: the subsets of one size are counted in all parts before larger ones.
+class LevelSearch {
+ public:
+  LevelSearch(const RowParts& parts, std::span<const uint32_t> item_rank, const Roles& roles, const RecommendQuery& query,
+              uint64_t min_count, RuleForEachItem& rules, const ExecutionOptions& options)
+      : parts_(parts),
+        item_rank_(item_rank),
+        roles_(roles),
+        min_count_(min_count),
+        max_lhs_(max_lhs_of(query)),
+        rules_(rules),
+        options_(options),
+        frequent_(*options.memory),
+        poll_(options.cancel) {}
+
+  void search() {
+    if (roles_.others() == 0) return;
+    GrowingBuffer<uint32_t> level(*options_.memory);
+    for (uint32_t position = 0; position < roles_.basket; ++position) level.push_back(position);
+    const uint64_t counters = max_loaded_bytes(options_) / sizeof(uint32_t) / (roles_.others() + 1);
+    const auto batch = static_cast<size_t>(std::max<uint64_t>(counters, 1));
+    for (uint32_t length = 1; !level.empty(); ++length) {
+      frequent_.shrink(0);
+      for (size_t begin = 0; begin < level.size(); begin += batch * length)
+        count_batch(level.span().subspan(begin, std::min(batch * length, level.size() - begin)), length);
+      if (length >= max_lhs_) break;
+      level.shrink(0);
+      for (size_t begin = 0; begin < frequent_.size(); begin += length) {
+        const uint32_t* const lhs = frequent_.begin() + begin;
+        for (uint32_t position = lhs[length - 1] + 1; position < roles_.basket; ++position) {
+          uint32_t* const longer = level.room(length + 1);
+          std::copy(lhs, lhs + length, longer);
+          longer[length] = position;
+          level.add(length + 1);
+          poll_.after(length + 1);
+        }
+      }
+    }
+  }
+
+  uint64_t transactions() const { return transactions_; }  // that meet the basket
+
+ private:
+  /// Calls visit(transactions) for each part.
+  template <typename Visit>
+  void for_parts(Visit visit) {
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      const LoadedRows loaded(parts_[part], options_);
+      const EncodedRelation relation(loaded.chunks(), item_rank_, options_);
+      Buffer<uint32_t> role_of_code(*options_.memory, relation.item_codes());
+      for (uint32_t index = 0; index < relation.item_codes(); ++index) {
+        const ItemCode code{index};
+        role_of_code[index] = relation.item_rows(code) == 0
+                                  ? kNone
+                                  : roles_.of_code[index_of(parts_.totals().item_code(relation.item_value(code)))];
+      }
+      visit(BasketTransactions(relation, role_of_code.span(), roles_, options_));
+    }
+  }
+
+  /// Counts and offers the rules of some subsets, and keeps those that are frequent.
+  void count_batch(std::span<const uint32_t> subsets, uint32_t length) {
+    const size_t size = subsets.size() / length;
+    const uint32_t others = roles_.others();
+    Buffer<uint32_t> lhs_support(*options_.memory, size, Fill::kZero);
+    Buffer<uint32_t> support(*options_.memory, size * others, Fill::kZero);  // [subsets][others]
+    const auto lhs = [&](size_t k) { return subsets.subspan(k * length, length); };
+    std::optional<Buffer<uint32_t>> item_support;
+    if (!has_item_support_) item_support.emplace(*options_.memory, roles_.size(), Fill::kZero);
+    for_parts([&](const BasketTransactions& transactions) {
+      if (item_support) {
+        for (uint32_t role = 0; role < roles_.size(); ++role) (*item_support)[role] += transactions.support(role);
+        transactions_ += transactions.size();
+      }
+      for (uint32_t transaction = 0; transaction < transactions.size(); ++transaction) {
+        const std::span<const uint32_t> held = transactions.others(transaction);
+        for (size_t k = 0; k < size; ++k) {
+          if (!transactions.holds(transaction, lhs(k))) continue;
+          ++lhs_support[k];
+          for (const uint32_t role : held) ++support[k * others + role - roles_.basket];
+          poll_.after(held.size());
+        }
+        poll_.after(size);
+      }
+    });
+    if (item_support)
+      for (uint32_t role = 0; role < roles_.size(); ++role) rules_.set_item_support(role, (*item_support)[role]);
+    has_item_support_ = true;
+    for (size_t k = 0; k < size; ++k) {
+      poll_.after(others);
+      if (lhs_support[k] < min_count_) continue;
+      std::copy(lhs(k).begin(), lhs(k).end(), frequent_.room(length));
+      frequent_.add(length);
+      rules_.begin(lhs(k), lhs_support[k]);
+      for (uint32_t other = 0; other < others; ++other)
+        if (const uint32_t count = support[k * others + other]; count > 0) rules_.offer(roles_.basket + other, count);
+    }
+  }
+
+  const RowParts& parts_;
+  std::span<const uint32_t> item_rank_;
+  const Roles& roles_;
+  uint64_t min_count_;
+  uint64_t max_lhs_;
+  RuleForEachItem& rules_;
+  const ExecutionOptions& options_;
+  GrowingBuffer<uint32_t> frequent_;  // [subsets][length] of the level
+  uint64_t transactions_ = 0;
+  bool has_item_support_ = false;
   Poll poll_;
 };
 
@@ -262,6 +417,30 @@ bool is_before(const Recommendation& a, const Recommendation& b) {
   if (a.score != b.score) return a.score > b.score;
   if (a.support != b.support) return a.support > b.support;
   return a.item < b.item;
+}
+
+/// The top_k of the rules. @param lhs  appended to
+std::vector<Recommendation> best_of(const RuleForEachItem& rules, const Roles& roles, const RecommendQuery& query,
+                                    std::vector<int64_t>& lhs, RunRecord& record, const ExecutionOptions& options) {
+  std::vector<Recommendation> rows;
+  record.items_kept = roles.size();
+  for (uint32_t role = roles.basket; role < roles.size(); ++role) {
+    const RuleForEachItem::Best& best = rules.best(role);
+    if (best.support == 0) continue;
+    record.occurrences += rules.item_support(role);
+    rows.push_back({roles.value[role], best.score, best.lhs_begin, best.lhs_length, best.support, best.lhs_support,
+                    rules.item_support(role)});
+  }
+  const size_t k = std::min<uint64_t>(static_cast<uint64_t>(query.top_k), rows.size());
+  std::partial_sort(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(k), rows.end(), polled(options.cancel, is_before));
+  rows.resize(k);
+  record.results = k;
+  for (Recommendation& row : rows) {
+    const size_t begin = lhs.size();
+    for (const uint32_t position : rules.lhs(row.lhs_begin, row.lhs_length)) lhs.push_back(roles.value[position]);
+    row.lhs_begin = begin;
+  }
+  return rows;
 }
 
 }  // namespace
@@ -280,42 +459,66 @@ void RecommendQuery::check() const {
 RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RecommendQuery& query,
                            const ExecutionOptions& options) {
   query.check();
+  search_in_memory(std::move(chunks), item_rank, query, options);
+}
+
+RecommendRun::RecommendRun(const RowLog& log, std::span<const uint32_t> item_rank, const RecommendQuery& query,
+                           const ExecutionOptions& options) {
+  query.check();
+  if (log.partitions() == nullptr)
+    search_in_memory(log.chunks(), item_rank, query, options);
+  else
+    search_in_parts(*log.partitions(), item_rank, query, options);
+}
+
+template <typename Relation>
+void RecommendRun::read_totals(const Relation& relation, uint64_t transactions, const RecommendQuery& query) {
   record_.answers = AnswerKind::kRecommendations;
   record_.method = "subsets of the basket";
-  const Stopwatch watch;
-  const EncodedRelation relation(std::move(chunks), item_rank, options);
-  record_.transactions = relation.transactions();
+  record_.transactions = transactions;
   record_.items = relation.items();
   record_.most_item_rows = relation.most_item_rows();
-  const uint64_t min_count = query.min_count_among(record_.transactions);
-  const Roles roles(relation, query, min_count, *options.memory);
-  record_.items_kept = roles.size();
-  const BasketTransactions transactions(relation, roles, options);
+  min_count_ = query.min_count_among(transactions);
+}
+
+void RecommendRun::search_in_memory(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank,
+                                    const RecommendQuery& query, const ExecutionOptions& options) {
+  const Stopwatch watch;
+  const EncodedRelation relation(std::move(chunks), item_rank, options);
+  read_totals(relation, relation.transactions(), query);
+  const Roles roles(relation, query, min_count_, *options.memory);
+  const BasketTransactions transactions(relation, roles.of_code.span(), roles, options);
   record_.distinct_transactions = transactions.size();
   record_.reason =
-      std::to_string(transactions.size()) + " transactions meet the basket, threshold " + std::to_string(min_count);
+      std::to_string(transactions.size()) + " transactions meet the basket, threshold " + std::to_string(min_count_);
   record_.group_ms = watch.milliseconds();
 
-  RuleSearch rules(transactions, roles, query, record_.transactions, min_count, options);
-  rules.search();
-  for (uint32_t role = roles.basket; role < roles.size(); ++role) {
-    const Best& best = rules.best(role);
-    if (best.support == 0) continue;
-    record_.occurrences += transactions.support(role);
-    rows_.push_back({roles.value[role], best.score, best.lhs_begin, best.lhs_length, best.support, best.lhs_support,
-                     transactions.support(role)});
-  }
-  const size_t k = std::min<uint64_t>(static_cast<uint64_t>(query.top_k), rows_.size());
-  std::partial_sort(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(k), rows_.end(),
-                    polled(options.cancel, is_before));
-  rows_.resize(k);
-  record_.results = k;
-  for (Recommendation& row : rows_) {
-    const size_t begin = lhs_.size();
-    for (const uint32_t position : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length}))
-      lhs_.push_back(roles.value[position]);
-    row.lhs_begin = begin;
-  }
+  RuleForEachItem rules(roles, query, record_.transactions, min_count_, options);
+  for (uint32_t role = 0; role < roles.size(); ++role) rules.set_item_support(role, transactions.support(role));
+  RuleSearch(transactions, roles, query, min_count_, rules, options).search();
+  rows_ = best_of(rules, roles, query, lhs_, record_, options);
+}
+
+void RecommendRun::search_in_parts(const RowPartitions& rows, std::span<const uint32_t> item_rank,
+                                   const RecommendQuery& query, const ExecutionOptions& options) {
+  const Stopwatch watch;
+  const RowParts parts(rows, item_rank, options);
+  read_totals(parts.totals(), parts.transactions(), query);
+  record_.file_bytes = parts.file_bytes();
+  const Roles roles(parts.totals(), query, min_count_, *options.memory);
+  record_.group_ms = watch.milliseconds();
+
+  RuleForEachItem rules(roles, query, record_.transactions, min_count_, options);
+  LevelSearch search(parts, item_rank, roles, query, min_count_, rules, options);
+  search.search();
+  record_.distinct_transactions = search.transactions();
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "rows in %.0f MB of files, counted in %zu parts, %llu transactions meet the basket, threshold %llu",
+                static_cast<double>(record_.file_bytes) / 1e6, parts.size(),
+                static_cast<unsigned long long>(search.transactions()), static_cast<unsigned long long>(min_count_));
+  record_.reason = text;
+  rows_ = best_of(rules, roles, query, lhs_, record_, options);
 }
 
 }  // namespace batmap

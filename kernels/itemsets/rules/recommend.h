@@ -5,8 +5,13 @@
 // subsets of the basket, with one other item each, are counted: for each frequent subset one pass over the
 // transactions that hold it. Cost: 4 bytes and about five random accesses a row; one bit for each transaction
 // and item of the basket; then the rows of the transactions of each frequent subset. Without max_lhs there are
-// up to 2^basket subsets. Source: recommending the rhs of the best rules is what arules' users do with
-// recommenderlab (Hahsler, "recommenderlab", arXiv:2205.12371); counting for one basket is ours.
+// up to 2^basket subsets.
+//
+// Rows in files are read once for their totals, then once for each size of subsets, or more often if the counters of one
+// size exceed a share of the work memory. Memory: the rows of one part, and 4 bytes for each subset and other item of a pass.
+//
+// Source: recommending the rhs of the best rules is what arules' users do with recommenderlab (Hahsler, "recommenderlab",
+// arXiv:2205.12371); counting for one basket is ours.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +21,7 @@
 
 #include "itemsets/itemset_run.h"
 #include "measures/pair_measure.h"
+#include "relation/row_log.h"
 
 namespace batmap {
 
@@ -58,6 +64,9 @@ class RecommendRun {
   /// @throws Error, std::bad_alloc
   RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RecommendQuery& query,
                const ExecutionOptions& options);
+  /// The same over sealed rows, which may be in files. @throws as above, what the files throw
+  RecommendRun(const RowLog& log, std::span<const uint32_t> item_rank, const RecommendQuery& query,
+               const ExecutionOptions& options);
 
   const std::vector<Recommendation>& rows() const { return rows_; }  // best first
   /// Items of the lhs, ascending.
@@ -65,6 +74,14 @@ class RecommendRun {
   const RunRecord& record() const { return record_; }
 
  private:
+  template <typename Relation>
+  void read_totals(const Relation& relation, uint64_t transactions, const RecommendQuery& query);
+  void search_in_memory(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RecommendQuery& query,
+                        const ExecutionOptions& options);
+  void search_in_parts(const RowPartitions& rows, std::span<const uint32_t> item_rank, const RecommendQuery& query,
+                       const ExecutionOptions& options);
+
+  uint64_t min_count_ = 1;
   RunRecord record_;
   std::vector<Recommendation> rows_;
   std::vector<int64_t> lhs_;

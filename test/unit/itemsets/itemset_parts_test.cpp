@@ -32,13 +32,6 @@ Rows many_rows(uint64_t seed, int64_t tids, uint64_t items, int64_t spread) {
   return rows;
 }
 
-RowLog log_of(const Rows& rows, const ExecutionOptions& options) {
-  RowLog log(options);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
-  return log;
-}
-
 std::vector<ItemsetRow> rows_of(ItemsetRun& run, const ItemsetQuery& query) {
   RowSink sink(run);
   run.search(sink);

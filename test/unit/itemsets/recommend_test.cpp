@@ -1,5 +1,6 @@
 // Recommendations for a basket against an oracle that counts every subset of the basket with every other item
-// in all transactions. Then against RuleRun, large baskets, ties, bad parameters, cancelling and memory.
+// in all transactions, with the rows in memory and in files. Then against RuleRun, large baskets, ties, bad parameters,
+// cancelling and memory.
 #include "itemsets/rules/recommend.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,8 @@
 
 #include "itemsets/rules/rules.h"
 #include "test/unit/shared/countdown.h"
+#include "test/unit/shared/failing_run.h"
+#include "test/unit/shared/fake_files.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -29,16 +32,20 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 
-std::vector<Row> rows_of(const std::vector<TidItem>& relation, const RecommendQuery& query) {
-  MemoryMeter meter;
-  const PackedRows packed(relation);
-  const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
-  EXPECT_EQ(meter.current(), 0u);
+std::vector<Row> rows_of(const RecommendRun& run) {
   std::vector<Row> rows;
   for (const Recommendation& row : run.rows())
     rows.push_back(
         {row.item, row.score, {run.lhs(row).begin(), run.lhs(row).end()}, row.support, row.lhs_support, row.item_support});
   return rows;
+}
+
+std::vector<Row> rows_of(const std::vector<TidItem>& relation, const RecommendQuery& query) {
+  MemoryMeter meter;
+  const PackedRows packed(relation);
+  const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
+  EXPECT_EQ(meter.current(), 0u);
+  return rows_of(run);
 }
 
 std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const RecommendQuery& query) {
@@ -121,6 +128,93 @@ TEST(Recommend, AnswersLikeTheOracle) {
     ASSERT_TRUE(found == expected_rows(relation, query)) << "round " << round << ", seed " << kSeed;
   }
   EXPECT_GT(rows, 1000u);
+}
+
+// The rows of each input wait in files. The work memory holds the counters of a few subsets, or of one at a time.
+TEST(Recommend, RowsInFilesGiveTheSameAnswer) {
+  Random random(kSeed + 5);
+  size_t rows = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<TidItem> relation = random_grid(random, 600 + random.signed_below(600), 40, 10 + random.below(40));
+    for (TidItem& row : relation) row.tid = row.tid * (round % 2 == 0 ? 1 : 1'000'003) - 70;
+    RecommendQuery query;
+    query.basket.emplace();
+    for (size_t k = random.below(9); k > 0; --k) query.basket->push_back(random.signed_below(44));
+    query.top_k = 1 + random.signed_below(40);
+    if (random.chance(70)) query.min_count = 1 + random.signed_below(150);
+    if (random.chance(30)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
+    if (random.chance(20)) query.min_lift = static_cast<double>(random.below(30)) / 16;
+    if (random.chance(60)) query.max_lhs = 1 + random.signed_below(3);
+    query.measure = parse_pair_measure(kNames[random.below(std::size(kNames))], MeasureUse::kRankRules);
+    const auto list = [&] { return std::vector<int64_t>{random.signed_below(40), random.signed_below(40), 0}; };
+    if (random.chance(20)) query.include = list();
+    if (random.chance(20)) query.exclude = list();
+    std::vector<uint32_t> item_rank;
+    if (round % 3 == 0)  // item `i` stands for item_rank[i]
+      for (uint32_t item = 0; item < 40; ++item) item_rank.push_back((item * 7 + 3) % 40);
+    MemoryMeter meter;
+    FakeFiles files;
+    const size_t work_bytes = round % 4 == 0 ? 1 << 10 : 24 << 10;
+    {
+      const ExecutionOptions options{1, &meter, {}, &files, work_bytes};
+      const RowLog log = log_of(relation, options);
+      ASSERT_NE(log.partitions(), nullptr);
+      const RecommendRun run(log, item_rank, query, options);
+      const PackedRows packed(relation);
+      MemoryMeter own;
+      const RecommendRun in_memory(packed.chunks(), item_rank, query, {.memory = &own, .cancel = {}});
+      ASSERT_TRUE(rows_of(run) == rows_of(in_memory)) << "round " << round << ", seed " << kSeed;
+      EXPECT_EQ(run.record().transactions, in_memory.record().transactions);
+      EXPECT_EQ(run.record().items_kept, in_memory.record().items_kept);
+      rows += run.rows().size();
+    }
+    ASSERT_EQ(meter.current(), 0u);
+  }
+  EXPECT_GT(rows, 300u);
+}
+
+TEST(Recommend, RowsInFilesCanBeCancelledAndRunOutOfMemoryAndOfFiles) {
+  Random random(kSeed + 6);
+  const std::vector<TidItem> relation = random_grid(random, 800, 30, 40);
+  RecommendQuery query;
+  query.basket = {1, 2, 3, 4, 5, 6};
+  query.top_k = 30;
+  query.min_count = 40;
+  const std::vector<Row> all = rows_of(relation, query);
+  ASSERT_GT(all.size(), 5u);
+  const auto run_with = [&](const ExecutionOptions& given, uint64_t room) {
+    FakeFiles files(room);
+    ExecutionOptions options = given;
+    options.files = &files;
+    options.work_bytes = 64 << 10;
+    const RowLog log = log_of(relation, options);
+    ASSERT_NE(log.partitions(), nullptr);
+    const RecommendRun run(log, {}, query, options);
+    ASSERT_TRUE(rows_of(run) == all);
+  };
+  run_out_of_memory_everywhere(1, 64 << 10, 10, [&](const ExecutionOptions& options) { run_with(options, UINT64_MAX); });
+  cancel_everywhere(1, 20, [&](const ExecutionOptions& options) { run_with(options, UINT64_MAX); });
+  MemoryMeter meter;
+  EXPECT_THROW(run_with({.threads = 1, .memory = &meter, .cancel = {}}, 10'000), FileFailed);
+  EXPECT_EQ(meter.current(), 0u);
+}
+
+// The memory of a run is that of a part and of the counters, not that of the rows.
+TEST(Recommend, MillionsOfRowsInFilesNeedLittleMemory) {
+  RecommendQuery query;
+  query.basket = {0, 1, 2};
+  query.max_lhs = 2;
+  MemoryMeter meter;
+  FakeFiles files;
+  const ExecutionOptions options{1, &meter, {}, &files, 1 << 20};
+  RowLog log(options);
+  for (int64_t tid = 0; tid < 400'000; ++tid)
+    for (int64_t k = 0; k < 10; ++k) log.append(tid, (tid * k + k) % 500);
+  log.seal();
+  const RecommendRun run(log, {}, query, options);
+  EXPECT_EQ(run.rows().size(), 10u);
+  EXPECT_GT(run.record().distinct_transactions, 300'000u) << "all of them held items of the basket";
+  EXPECT_LT(meter.peak(), size_t{6} << 20);
 }
 
 // Baskets of more than 64 items, and hundreds of rules: the answers are those of RuleRun.

@@ -29,13 +29,6 @@ struct Sides {
   std::vector<TidItem> right;
 };
 
-RowLog log_of(const std::vector<TidItem>& rows, const ExecutionOptions& options) {
-  RowLog log(options);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
-  return log;
-}
-
 Bytes counted(const Sides& sides, const JoinPartQuery& query, const ExecutionOptions& options) {
   const RowLog left = log_of(sides.left, options);
   const RowLog right = log_of(sides.right, options);

@@ -23,13 +23,6 @@ struct Input {
   std::vector<uint32_t> right_rank;
 };
 
-RowLog log_of(const std::vector<TidItem>& rows, const ExecutionOptions& options) {
-  RowLog log(options);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
-  return log;
-}
-
 Answer run(const Input& input, const JoinQuery& query, const ExecutionOptions& options) {
   std::optional<RowLog> left(log_of(input.left, options));
   std::optional<RowLog> right(log_of(input.right, options));
