@@ -39,7 +39,6 @@ double lap_ms(instr_time& start);
 void report_truncation(const Truncation& truncation);
 /// Raises a NOTICE if the columns of a query look swapped.
 void report_swapped_columns(const RelationSizes& sizes);
-
 /// Raises a NOTICE if no stream has two events: then there is nothing to find, and the columns may stand in another order.
 /// @param rows  with their stream
 void report_single_events(uint64_t rows, uint64_t streams);

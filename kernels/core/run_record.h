@@ -2,6 +2,7 @@
 // of whatever kind its answers are. Its caller adds what only a caller knows. Source: ours.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,5 +65,8 @@ struct RunRecord : ExecutionSite {
   double answer_ms = 0;  // from one batch to the request for the next
   uint64_t peak_memory = 0;
 };
+
+/// For `reason`: where the rows of a run were, and how they were taken. @param taken  "counted" or "searched"
+std::string rows_in_files(uint64_t bytes, size_t parts, const char* taken = "counted");
 
 }  // namespace batmap

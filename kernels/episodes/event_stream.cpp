@@ -2,7 +2,6 @@
 #include "episodes/event_stream.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -467,11 +466,7 @@ std::vector<EventStream> EventStreams::load(const StoredPart& part, const Execut
 }
 
 std::string EventStreams::describe_files() const {
-  if (!in_files_) return {};
-  char text[100];
-  std::snprintf(text, sizeof text, "; rows in %.0f MB of files, counted in %zu parts",
-                static_cast<double>(file_bytes_) / 1e6, parts_.size());
-  return text;
+  return in_files_ ? "; " + rows_in_files(file_bytes_, parts_.size()) : "";
 }
 
 std::optional<uint32_t> EventStreams::symbol_of(int64_t value) const {

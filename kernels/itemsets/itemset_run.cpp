@@ -2,7 +2,6 @@
 #include "itemsets/itemset_run.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -210,11 +209,8 @@ void ItemsetRun::group_parts(const RowPartitions& rows, std::span<const uint32_t
   }
   record_.items_kept = known_->values.size();
   record_.occurrences = parts.occurrences();
-  char text[200];
-  std::snprintf(text, sizeof text, "rows in %.0f MB of files, searched in %zu parts, %llu candidates, threshold %llu",
-                static_cast<double>(record_.file_bytes) / 1e6, parts.parts(),
-                static_cast<unsigned long long>(parts.candidates()), static_cast<unsigned long long>(min_count_));
-  record_.reason = text;
+  record_.reason = rows_in_files(record_.file_bytes, parts.parts(), "searched") + ", " + std::to_string(parts.candidates()) +
+                   " candidates, threshold " + std::to_string(min_count_);
 }
 
 void ItemsetRun::set_known(KnownItemsets known) {

@@ -242,13 +242,12 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
   const char* const why = spilled_->weighted() ? "rows repeat, so that rows are counted; "
                           : query_.method      ? "asked for; "
                                                : "";
-  char text[200];
-  const int length = std::snprintf(text, sizeof text, "%srows in %.0f MB of files, counted in %zu parts", why,
-                                   static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads());
-  if (spilled_->run_bytes() > 0)
-    std::snprintf(text + length, sizeof text - static_cast<size_t>(length), "; their counts in %.0f MB of files",
-                  static_cast<double>(spilled_->run_bytes()) / 1e6);
-  record_.reason = text;
+  record_.reason = why + rows_in_files(spilled_->file_bytes(), spilled_->loads());
+  if (spilled_->run_bytes() > 0) {
+    char text[100];
+    std::snprintf(text, sizeof text, "; their counts in %.0f MB of files", static_cast<double>(spilled_->run_bytes()) / 1e6);
+    record_.reason += text;
+  }
   return counter;
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
@@ -171,8 +171,10 @@ class RuleForEachItem {
         item_support_(*options.memory, roles.size(), Fill::kZero),
         poll_(options.cancel) {}
 
-  /// Of one role. To be called before rules of the item are offered.
-  void set_item_support(uint32_t role, uint32_t support) { item_support_[role] = support; }
+  /// Adds the supports of all roles. To be called before rules are offered.
+  void add_item_supports(const BasketTransactions& transactions) {
+    for (uint32_t role = 0; role < item_support_.size(); ++role) item_support_[role] += transactions.support(role);
+  }
   uint32_t item_support(uint32_t role) const { return item_support_[role]; }
 
   /// The rules that are offered next have this lhs. @param positions  ascending; valid until the next call
@@ -368,11 +370,9 @@ class LevelSearch {
     Buffer<uint32_t> lhs_support(*options_.memory, size, Fill::kZero);
     Buffer<uint32_t> support(*options_.memory, size * others, Fill::kZero);  // [subsets][others]
     const auto lhs = [&](size_t k) { return subsets.subspan(k * length, length); };
-    std::optional<Buffer<uint32_t>> item_support;
-    if (!has_item_support_) item_support.emplace(*options_.memory, roles_.size(), Fill::kZero);
     for_parts([&](const BasketTransactions& transactions) {
-      if (item_support) {
-        for (uint32_t role = 0; role < roles_.size(); ++role) (*item_support)[role] += transactions.support(role);
+      if (first_pass_) {
+        rules_.add_item_supports(transactions);
         transactions_ += transactions.size();
       }
       for (uint32_t transaction = 0; transaction < transactions.size(); ++transaction) {
@@ -386,9 +386,7 @@ class LevelSearch {
         poll_.after(size);
       }
     });
-    if (item_support)
-      for (uint32_t role = 0; role < roles_.size(); ++role) rules_.set_item_support(role, (*item_support)[role]);
-    has_item_support_ = true;
+    first_pass_ = false;
     for (size_t k = 0; k < size; ++k) {
       poll_.after(others);
       if (lhs_support[k] < min_count_) continue;
@@ -409,7 +407,7 @@ class LevelSearch {
   const ExecutionOptions& options_;
   GrowingBuffer<uint32_t> frequent_;  // [subsets][length] of the level
   uint64_t transactions_ = 0;
-  bool has_item_support_ = false;
+  bool first_pass_ = true;
   Poll poll_;
 };
 
@@ -417,6 +415,10 @@ bool is_before(const Recommendation& a, const Recommendation& b) {
   if (a.score != b.score) return a.score > b.score;
   if (a.support != b.support) return a.support > b.support;
   return a.item < b.item;
+}
+
+std::string reason(uint64_t transactions, uint64_t min_count) {
+  return std::to_string(transactions) + " transactions meet the basket, threshold " + std::to_string(min_count);
 }
 
 /// The top_k of the rules. @param lhs  appended to
@@ -489,12 +491,11 @@ void RecommendRun::search_in_memory(std::vector<ChunkView> chunks, std::span<con
   const Roles roles(relation, query, min_count_, *options.memory);
   const BasketTransactions transactions(relation, roles.of_code.span(), roles, options);
   record_.distinct_transactions = transactions.size();
-  record_.reason =
-      std::to_string(transactions.size()) + " transactions meet the basket, threshold " + std::to_string(min_count_);
+  record_.reason = reason(transactions.size(), min_count_);
   record_.group_ms = watch.milliseconds();
 
   RuleForEachItem rules(roles, query, record_.transactions, min_count_, options);
-  for (uint32_t role = 0; role < roles.size(); ++role) rules.set_item_support(role, transactions.support(role));
+  rules.add_item_supports(transactions);
   RuleSearch(transactions, roles, query, min_count_, rules, options).search();
   rows_ = best_of(rules, roles, query, lhs_, record_, options);
 }
@@ -512,12 +513,7 @@ void RecommendRun::search_in_parts(const RowPartitions& rows, std::span<const ui
   LevelSearch search(parts, item_rank, roles, query, min_count_, rules, options);
   search.search();
   record_.distinct_transactions = search.transactions();
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "rows in %.0f MB of files, counted in %zu parts, %llu transactions meet the basket, threshold %llu",
-                static_cast<double>(record_.file_bytes) / 1e6, parts.size(),
-                static_cast<unsigned long long>(search.transactions()), static_cast<unsigned long long>(min_count_));
-  record_.reason = text;
+  record_.reason = rows_in_files(record_.file_bytes, parts.size()) + ", " + reason(search.transactions(), min_count_);
   rows_ = best_of(rules, roles, query, lhs_, record_, options);
 }
 

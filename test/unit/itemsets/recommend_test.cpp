@@ -103,6 +103,23 @@ std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const Recom
   return best;
 }
 
+/// A random question. @param basket  it has fewer items @param items  that occur are 0 .. items - 1
+RecommendQuery draw_query(Random& random, size_t basket, int64_t items, int64_t max_count) {
+  RecommendQuery query;
+  query.basket.emplace();
+  for (size_t k = random.below(basket); k > 0; --k) query.basket->push_back(random.signed_below(items + 2));
+  query.top_k = 1 + random.signed_below(items);
+  if (random.chance(70)) query.min_count = 1 + random.signed_below(max_count);
+  if (random.chance(30)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
+  if (random.chance(20)) query.min_lift = static_cast<double>(random.below(30)) / 16;
+  if (random.chance(50)) query.max_lhs = 1 + random.signed_below(3);
+  query.measure = parse_pair_measure(kNames[random.below(std::size(kNames))], MeasureUse::kRankRules);
+  const auto list = [&] { return std::vector<int64_t>{random.signed_below(items), random.signed_below(items), 0}; };
+  if (random.chance(20)) query.include = list();
+  if (random.chance(20)) query.exclude = list();
+  return query;
+}
+
 TEST(Recommend, AnswersLikeTheOracle) {
   Random random(kSeed);
   size_t rows = 0;
@@ -111,18 +128,7 @@ TEST(Recommend, AnswersLikeTheOracle) {
     std::vector<TidItem> relation = random_grid(random, 1 + random.signed_below(25), items, 20 + random.below(70));
     for (size_t k = random.below(5); k > 0 && !relation.empty(); --k)
       relation.push_back(relation[random.below(relation.size())]);
-    RecommendQuery query;
-    query.basket.emplace();
-    for (size_t k = random.below(6); k > 0; --k) query.basket->push_back(random.signed_below(14));
-    query.top_k = 1 + random.signed_below(12);
-    if (random.chance(70)) query.min_count = 1 + random.signed_below(5);
-    if (random.chance(30)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
-    if (random.chance(20)) query.min_lift = static_cast<double>(random.below(30)) / 16;
-    if (random.chance(50)) query.max_lhs = 1 + random.signed_below(3);
-    query.measure = parse_pair_measure(kNames[random.below(std::size(kNames))], MeasureUse::kRankRules);
-    const auto list = [&] { return std::vector<int64_t>{random.signed_below(12), random.signed_below(12), 0}; };
-    if (random.chance(20)) query.include = list();
-    if (random.chance(20)) query.exclude = list();
+    const RecommendQuery query = draw_query(random, 6, 12, 5);
     const std::vector<Row> found = rows_of(relation, query);
     rows += found.size();
     ASSERT_TRUE(found == expected_rows(relation, query)) << "round " << round << ", seed " << kSeed;
@@ -137,18 +143,7 @@ TEST(Recommend, RowsInFilesGiveTheSameAnswer) {
   for (int round = 0; round < 60; ++round) {
     std::vector<TidItem> relation = random_grid(random, 600 + random.signed_below(600), 40, 10 + random.below(40));
     for (TidItem& row : relation) row.tid = row.tid * (round % 2 == 0 ? 1 : 1'000'003) - 70;
-    RecommendQuery query;
-    query.basket.emplace();
-    for (size_t k = random.below(9); k > 0; --k) query.basket->push_back(random.signed_below(44));
-    query.top_k = 1 + random.signed_below(40);
-    if (random.chance(70)) query.min_count = 1 + random.signed_below(150);
-    if (random.chance(30)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
-    if (random.chance(20)) query.min_lift = static_cast<double>(random.below(30)) / 16;
-    if (random.chance(60)) query.max_lhs = 1 + random.signed_below(3);
-    query.measure = parse_pair_measure(kNames[random.below(std::size(kNames))], MeasureUse::kRankRules);
-    const auto list = [&] { return std::vector<int64_t>{random.signed_below(40), random.signed_below(40), 0}; };
-    if (random.chance(20)) query.include = list();
-    if (random.chance(20)) query.exclude = list();
+    const RecommendQuery query = draw_query(random, 9, 40, 150);
     std::vector<uint32_t> item_rank;
     if (round % 3 == 0)  // item `i` stands for item_rank[i]
       for (uint32_t item = 0; item < 40; ++item) item_rank.push_back((item * 7 + 3) % 40);

@@ -41,9 +41,7 @@ Found drain(Run& run) {
 Found count(const std::vector<TidItem>& rows, PairQuery query, Offload* offload, DeviceMode mode, int threads = 1) {
   MemoryMeter meter;
   const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
-  RowLog log(meter);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
+  const RowLog log = log_of(rows, options);
   query.device.offload = offload;
   query.device.mode = mode;
   PairRun run(log, {}, query, options);
@@ -148,9 +146,7 @@ TEST_F(DeviceRun, FailsInTheMiddle) {
   ASSERT_GT(expected.rows.size(), 10000u);
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
-  RowLog log(meter);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
+  const RowLog log = log_of(rows, options);
   for (const AcceleratorStatus status : {AcceleratorStatus::kFailed, AcceleratorStatus::kOutOfMemory}) {
     // Threads decide whether the first task's answers are handed over before the last task fails. Repeat until they were.
     bool handed_over = false;
@@ -213,9 +209,7 @@ TEST_F(DeviceRun, RequireRefusesWhatNoDeviceDoes) {
 TEST_F(DeviceRun, CancelReachesAStallingDevice) {
   const std::vector<TidItem> rows = relation(50, 60, 20);
   MemoryMeter meter;
-  RowLog log(meter);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
+  const RowLog log = log_of(rows, {.threads = 1, .memory = &meter, .cancel = {}});
   PairQuery query;
   query.min_count = 1;
   query.device.offload = &offload_;

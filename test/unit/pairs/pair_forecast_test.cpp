@@ -52,9 +52,7 @@ TEST(PairForecast, SizesAreThoseOfARun) {
   for (const Shape& shape : shapes(31)) {
     MemoryMeter meter;
     const ExecutionOptions options{2, &meter, {}};
-    RowLog log(meter);
-    for (const TidItem& row : shape.rows) log.append(row.tid, row.item);
-    log.seal();
+    const RowLog log = log_of(shape.rows, options);
     PairQuery query;
     query.min_count = 2;
     const PairForecast forecast = forecast_pairs(log.chunks(), query, options);
@@ -76,9 +74,7 @@ TEST(PairForecast, SizesAreThoseOfARun) {
 std::pair<PairForecast, double> forecast_and_count(const std::vector<TidItem>& rows, int64_t min_count,
                                                    size_t bytes = MemoryMeter::kUnlimited) {
   MemoryMeter storage;
-  RowLog log(storage);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
+  const RowLog log = log_of(rows, {.threads = 1, .memory = &storage, .cancel = {}});
   PairQuery query;
   query.min_count = min_count;
   PairRun run(log.chunks(), {}, query, {2, &storage, {}});
@@ -132,9 +128,7 @@ TEST(PairForecast, WithoutMemoryForASampleItemsAreTakenToBeIndependent) {
   const std::vector<TidItem>& rows = couples();
   const double peak = [&] {
     MemoryMeter storage;
-    RowLog log(storage);
-    for (const TidItem& row : rows) log.append(row.tid, row.item);
-    log.seal();
+    const RowLog log = log_of(rows, {.threads = 1, .memory = &storage, .cancel = {}});
     MemoryMeter meter;
     EncodedRelation relation(log.chunks(), {}, {1, &meter, {}});
     return static_cast<double>(meter.peak());

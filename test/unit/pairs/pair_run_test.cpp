@@ -481,9 +481,7 @@ TEST(PairRun, SaysWhetherMemoryMayRunOut) {
   for (int k = 0; k < 60000; ++k)
     rows.push_back({random.signed_below(3000), static_cast<int64_t>(std::min(random.below(900), random.below(900)))});
   MemoryMeter input_meter;
-  RowLog log(input_meter);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
+  const RowLog log = log_of(rows, {.threads = 1, .memory = &input_meter, .cancel = {}});
   for (const bool bag : {false, true}) {
     for (const PairMethodName& entry : kPairMethodNames) {
       if (bag && entry.method != PairMethod::kHorizontal) continue;

@@ -31,9 +31,7 @@ struct Answer {
 Answer run(const std::vector<TidItem>& rows, PairQuery query, size_t max_rows = SIZE_MAX) {
   query.kernels = {&best_and_popcount(), &best_set_kernel()};
   MemoryMeter log_meter;
-  RowLog log(log_meter);
-  for (const TidItem& row : rows) log.append(row.tid, row.item);
-  log.seal();
+  const RowLog log = log_of(rows, {.threads = 1, .memory = &log_meter, .cancel = {}});
   MemoryMeter meter;
   Answer answer;
   {

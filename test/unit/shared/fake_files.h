@@ -7,9 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/options.h"
 #include "core/temp_files.h"
-#include "relation/row_log.h"
 
 namespace batmap::test {
 
@@ -43,13 +41,5 @@ class FakeFiles final : public TempFiles {
   uint64_t regions_begun_ = 0;
   std::vector<std::byte> bytes_;
 };
-
-/// The rows in a sealed log, which is in files if they exceed its share of the work memory.
-inline RowLog log_of(std::span<const TidItem> rows, const ExecutionOptions& options) {
-  RowLog log(options);
-  log.append_rows(rows);
-  log.seal();
-  return log;
-}
 
 }  // namespace batmap::test

@@ -6,10 +6,12 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/memory.h"
+#include "core/options.h"
 #include "relation/chunk.h"
 #include "relation/row_log.h"
 
@@ -145,6 +147,14 @@ inline std::vector<Shape> shapes(uint64_t seed) {
     add(std::to_string(count) + " rows", random_rows(random, count, 900, 80));
   add("more than a tile of items", random_rows(random, 2500, 250, 300));
   return all;
+}
+
+/// The rows in a sealed log, which is in files if they exceed its share of the work memory.
+inline RowLog log_of(std::span<const TidItem> rows, const ExecutionOptions& options) {
+  RowLog log(options);
+  log.append_rows(rows);
+  log.seal();
+  return log;
 }
 
 /// Rows packed as a caller packs them, and their memory.
