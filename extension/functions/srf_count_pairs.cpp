@@ -65,9 +65,14 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
     CountPairsCall& call = this->call();
     const bool supports = call.query.supports || wants_total_;
     begin(rows.kind, rows.count, [&] {
-      const RowLog& list = call.ranks ? *call.ranks : *call.list;
-      call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), list.chunks(), rows.chunks(), supports,
-                                                       call.query.device, call.options));
+      if (rows.log != nullptr && rows.log->partitions() != nullptr) {
+        call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), *rows.log->partitions(), supports,
+                                                         call.query.device, call.options));
+      } else {
+        const RowLog& list = call.ranks ? *call.ranks : *call.list;
+        call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), list.chunks(), rows.chunks(), supports,
+                                                         call.query.device, call.options));
+      }
       call.ranks.reset();
       call.rows.reset();
     });
@@ -186,7 +191,7 @@ RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const 
   TableInput sets = query_input(fcinfo, context, operation, first, kQuery, item_type);
   sets.after_input = first + 2;
   if (has_set_rows(sets)) return count_in_sets(sets, stream);
-  guarded([&] { call.rows.emplace(call.meter); });
+  guarded([&] { call.rows.emplace(call.options); });
   QueryInput input{&*call.rows, &call.progress, item_type, nullptr, nullptr, 0, false, false};
   const InnerQuery query = query_argument(fcinfo, first, first + 2, kQuery);
   check_query(query, input, context);

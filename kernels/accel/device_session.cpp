@@ -18,6 +18,10 @@ std::string names_of(std::span<const DeviceTraits> devices) {
 
 }  // namespace
 
+void DeviceSession::refuse_files() const {
+  if (is_required()) throw Error(ErrorCode::kNoDevice, "the rows are too many for memory, and no GPU counts rows in files");
+}
+
 bool DeviceSession::attempt(const std::function<void()>& work) {
   if (use_.offload->attempt(use_.mode, notice_, work)) return true;
   has_failed_ = true;

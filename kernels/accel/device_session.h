@@ -34,6 +34,8 @@ class DeviceSession {
   bool is_possible() const { return use_.offload != nullptr && use_.mode != DeviceMode::kCpu && !has_failed_; }
   /// Is it an error if the CPU has to do the job?
   bool is_required() const { return use_.offload != nullptr && use_.mode == DeviceMode::kRequire; }
+  /// @throws Error{kNoDevice} if a device has to do a job whose rows are in files
+  void refuse_files() const;
   /// Only if is_possible(): has the process asked for the module?
   bool has_loaded() const { return use_.offload->has_loaded(); }
   /// The functions of the module. @throws DeviceFailure{kDeclined} if devices have failed another run since

@@ -56,8 +56,8 @@ void require_at_most(uint64_t rows, const char* what) {
 ListedRun::ListedRun(const ListedInput& input, const ListedQuery& query, const ExecutionOptions& options)
     : query_(query), options_(options) {
   const Stopwatch watch;
-  record_.method = "marking";
-  record_.reason = "only listed pairs are counted";
+  record_.method = kMethod;
+  record_.reason = kReason;
   code_list(input.list);
   if (size_ > 0) {
     group_rows(input);

@@ -57,6 +57,10 @@ struct ListedPair {
 
 class ListedRun {
  public:
+  // For the record of a run.
+  static constexpr const char* kMethod = "marking";
+  static constexpr const char* kReason = "only listed pairs are counted";
+
   /// Groups the rows, and orders the list.
   /// @param options  copied; its meter must outlive the run. Rows stay in memory
   /// @throws Error{kTooLarge} from 2^32 - 1 rows on; Error{kMemoryLimit, kCancelled}, std::bad_alloc

@@ -208,7 +208,7 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
 }
 
 void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
-  refuse_without_device("the rows are too many for memory, and no GPU counts rows in files");
+  answers_.session().refuse_files();
   spilled_.emplace(rows, item_rank, options_);
   if (!begin(spilled_->transactions(), spilled_->items(), spilled_->most_item_rows())) return;
 

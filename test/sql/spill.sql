@@ -48,6 +48,27 @@ SELECT count(*) FROM ((TABLE advised EXCEPT ALL TABLE advised_in_memory) UNION A
 SELECT item, support_count FROM batmap_recommend_of('{i5,none}', 'SELECT tid, ''i'' || item FROM many', top_k => 2);
 DROP TABLE advised, advised_in_memory;
 
+-- pairs of a list
+SET batmap.work_mem = '64kB';
+CREATE TABLE listed AS SELECT row_number() OVER () AS at, p.* FROM batmap_count_pairs('SELECT tid, item FROM many', 'SELECT a, (a * 31 + b) % 230 FROM generate_series(0, 220) a, generate_series(1, 9) b ORDER BY a, b', measure => 'jaccard') p;
+SELECT reason ~ '^rows in \d+ MB of files, counted in \d+ parts' AS in_files, results FROM batmap_last_run();
+SELECT count(*), sum(support_count) FROM batmap_count_pairs('SELECT tid, item FROM many', 'VALUES (5, 17), (5, 17), (17, 5), (5, 5), (5, 999), (NULL, 5)');
+SELECT item_a, item_b, support_count, count_a, count_b, total FROM batmap_count_pairs_of('SELECT tid, ''i'' || item FROM many', 'VALUES (''i5'', ''i37''), (''i5'', ''none''), (''i5'', ''i5'')');
+SELECT count(*) FROM batmap_count_pairs('SELECT tid, item FROM many', 'SELECT 1, 2 WHERE false');
+SELECT count(*) FROM pg_ls_tmpdir();
+\set VERBOSITY sqlstate
+SET temp_file_limit = '64kB';
+SELECT count(*) FROM batmap_count_pairs('SELECT tid, item FROM many', 'VALUES (5, 17)');
+RESET temp_file_limit;
+\set VERBOSITY default
+RESET batmap.work_mem;
+CREATE TABLE listed_in_memory AS SELECT row_number() OVER () AS at, p.* FROM batmap_count_pairs('SELECT tid, item FROM many', 'SELECT a, (a * 31 + b) % 230 FROM generate_series(0, 220) a, generate_series(1, 9) b ORDER BY a, b', measure => 'jaccard') p;
+SELECT reason ~ '^only listed pairs' AS in_memory, results FROM batmap_last_run();
+SELECT count(*) FROM ((TABLE listed EXCEPT ALL TABLE listed_in_memory) UNION ALL (TABLE listed_in_memory EXCEPT ALL TABLE listed)) d;
+SELECT count(*), sum(support_count) FROM batmap_count_pairs('SELECT tid, item FROM many', 'VALUES (5, 17), (5, 17), (17, 5), (5, 5), (5, 999), (NULL, 5)');
+SELECT item_a, item_b, support_count, count_a, count_b, total FROM batmap_count_pairs_of('SELECT tid, ''i'' || item FROM many', 'VALUES (''i5'', ''i37''), (''i5'', ''none''), (''i5'', ''i5'')');
+DROP TABLE listed, listed_in_memory;
+
 -- what parallel workers send follows into the files
 SET batmap.work_mem = '1MB';
 SET max_parallel_workers_per_gather = 2;

@@ -1,5 +1,5 @@
 // Answers for each row of a list of pairs against loops over sets: the shapes of relations, lists with unknown items, equal
-// items and pairs that repeat. Then too little memory, and cancellation.
+// items and pairs that repeat. Then rows in files against rows in memory, too little memory, and cancellation.
 #include "pairs/listed_answers.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 
 #include "test/unit/shared/failing_run.h"
 #include "test/unit/shared/fake_accelerator_test.h"
+#include "test/unit/shared/fake_files.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -36,7 +37,11 @@ std::vector<PairRow> all_listed_answers(const std::vector<TidItem>& list, const 
   const PackedRows listed(list);
   std::vector<PairRow> found;
   std::optional<ListedAnswers> answers;
-  {
+  if (options.files != nullptr) {
+    const RowLog log = log_of(rows, options);
+    if (log.partitions() == nullptr) throw std::logic_error("the rows are in memory");
+    answers.emplace(listed.chunks(), *log.partitions(), supports, device, options);
+  } else {
     const PackedRows relation(rows, pieces);
     answers.emplace(listed.chunks(), listed.chunks(), relation.chunks(), supports, device, options);
   }
@@ -132,6 +137,21 @@ TEST_F(ListedAnswersOnDevices, AnswerAsTheCpuDoes) {
   }
 }
 
+TEST_F(ListedAnswersOnDevices, DoNotCountRowsInFiles) {
+  Random random(kSeed + 5);
+  const std::vector<TidItem> rows = random_rows(random, 9000, 300, 80);
+  const std::vector<TidItem> list = list_for_answers(random, rows, 100);
+  MemoryMeter meter;
+  FakeFiles files;
+  const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 1 << 10};
+  DeviceUse device{.offload = &offload_, .mode = DeviceMode::kCuda, .only = {}, .memory_limit = 0};
+  RunRecord record;
+  EXPECT_EQ(all_listed_answers(list, rows, true, options, nullptr, 0, device, &record).size(), list.size());
+  EXPECT_EQ(record.device, "cpu");
+  device.mode = DeviceMode::kRequire;
+  EXPECT_THROW(all_listed_answers(list, rows, true, options, nullptr, 0, device), Error);
+}
+
 TEST(ListedAnswersTest, CanFailAnywhere) {
   Random random(kSeed + 1);
   std::vector<TidItem> rows = random_rows(random, 20000, 3000, 300);
@@ -144,6 +164,106 @@ TEST(ListedAnswersTest, CanFailAnywhere) {
   };
   run_out_of_memory_everywhere(2, 65536, 5, check);
   cancel_everywhere(2, 10, check);
+}
+
+// Parts of a few transactions, in which most items of the list have no rows; and rows that repeat.
+TEST(ListedAnswersTest, RowsInFilesGiveTheSameAnswers) {
+  Random random(kSeed + 3);
+  uint64_t both = 0;
+  for (int round = 0; round < 30; ++round) {
+    std::vector<TidItem> rows = random_rows(random, 9000 + random.below(9000), 2000, 20 + random.below(300));
+    for (size_t k = random.below(500); k > 0; --k) rows.push_back(rows[random.below(rows.size())]);
+    for (TidItem& row : rows) {
+      if (round % 2 == 0) row.tid = scattered_key(row.tid);
+      if (round % 3 == 0) row.item = scattered_key(row.item);
+    }
+    const std::vector<TidItem> list = list_for_answers(random, rows, round == 7 ? 0 : random.below(6000));
+    for (const bool supports : {false, true}) {
+      SCOPED_TRACE("round " + std::to_string(round) + ", seed " + std::to_string(kSeed));
+      MemoryMeter meter;
+      RunRecord in_memory;
+      uint64_t total = 0;
+      const std::vector<PairRow> expected = all_listed_answers(
+          list, rows, supports, {.threads = 2, .memory = &meter, .cancel = {}}, &total, 0, {}, &in_memory);
+      FakeFiles files;
+      RunRecord in_files;
+      uint64_t total_in_files = 0;
+      const ExecutionOptions options{2, &meter, {}, &files, static_cast<size_t>(round % 4 == 0 ? 4 << 10 : 64 << 10)};
+      const std::vector<PairRow> found =
+          all_listed_answers(list, rows, supports, options, &total_in_files, 0, {}, &in_files);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t k = 0; k < found.size(); ++k) {
+        ASSERT_EQ(found[k].item_a, expected[k].item_a);
+        ASSERT_EQ(found[k].item_b, expected[k].item_b);
+        ASSERT_EQ(found[k].support, expected[k].support) << list[k].tid << ", " << list[k].item;
+        ASSERT_EQ(found[k].support_a, expected[k].support_a);
+        ASSERT_EQ(found[k].support_b, expected[k].support_b);
+        both += found[k].support;
+      }
+      if (supports && !list.empty()) {
+        EXPECT_EQ(total_in_files, total);
+      }
+      EXPECT_EQ(in_files.items, in_memory.items);
+      if (supports) {
+        EXPECT_EQ(in_files.items_kept, in_memory.items_kept);
+      }
+      EXPECT_EQ(in_files.occurrences, in_memory.occurrences);
+      EXPECT_EQ(in_files.results, in_memory.results);
+      EXPECT_GT(in_files.file_bytes, 0u);
+      EXPECT_EQ(meter.current(), 0u);
+    }
+  }
+  EXPECT_GT(both, 10000u);
+}
+
+TEST(ListedAnswersTest, RowsInFilesCanFailAnywhere) {
+  Random random(kSeed + 4);
+  const std::vector<TidItem> rows = random_rows(random, 20000, 3000, 300);
+  const std::vector<TidItem> list = list_for_answers(random, rows, 2000);
+  const auto run_with = [&](const ExecutionOptions& given, uint64_t room) {
+    FakeFiles files(room);
+    ExecutionOptions options = given;
+    options.files = &files;
+    options.work_bytes = 128 << 10;
+    EXPECT_EQ(all_listed_answers(list, rows, true, options).size(), list.size());
+  };
+  run_out_of_memory_everywhere(2, 65536, 5, [&](const ExecutionOptions& options) { run_with(options, UINT64_MAX); });
+  cancel_everywhere(2, 20, [&](const ExecutionOptions& options) { run_with(options, UINT64_MAX); });
+  MemoryMeter meter;
+  EXPECT_THROW(run_with({.threads = 2, .memory = &meter, .cancel = {}}, 10'000), FileFailed);
+  EXPECT_EQ(meter.current(), 0u);
+}
+
+// The memory of a run is that of a part and of the list, not that of the rows.
+TEST(ListedAnswersTest, MillionsOfRowsInFilesNeedLittleMemory) {
+  std::vector<TidItem> list;
+  for (int64_t item = 0; item < 500; ++item) list.push_back({item, (item + 1) % 500});
+  const PackedRows listed(list);
+  MemoryMeter meter;
+  FakeFiles files;
+  const ExecutionOptions options{1, &meter, {}, &files, 1 << 20};
+  std::optional<ListedAnswers> answers;
+  {
+    RowLog log(options);
+    for (int64_t tid = 0; tid < 400'000; ++tid)
+      for (int64_t k = 0; k < 10; ++k) log.append(tid, (tid + k) % 500);
+    log.seal();
+    ASSERT_NE(log.partitions(), nullptr);
+    answers.emplace(listed.chunks(), *log.partitions(), true, DeviceUse{}, options);
+  }
+  EXPECT_EQ(answers->record().transactions, 400'000u);
+  PairBatch batch;
+  uint64_t rows = 0;
+  while (answers->next(batch)) {
+    for (const PairRow& row : batch) {
+      ASSERT_EQ(row.support, 7200u);  // 9 of the 10 tids in 500 that have an item have the next one, too
+      ASSERT_EQ(row.support_a, 8000u);
+      ASSERT_EQ(row.support_b, 8000u);
+      ++rows;
+    }
+  }
+  EXPECT_EQ(rows, 500u);
+  EXPECT_LT(meter.peak(), size_t{6} << 20);
 }
 
 }  // namespace
