@@ -8,6 +8,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use crashed;
 use contrib 'pg_stat_statements';
 
 my $module = $ENV{BATMAP_NEIGHBOUR};
@@ -145,7 +146,7 @@ sub same_as_alone
 {
     my ($name, $libraries, $settings) = @_;
     my ($found, $said) = answers($libraries, $settings);
-    $node->poll_query_until('postgres', 'SELECT true');    # a server that crashed comes back for the next neighbour
+    wait_for_server($node);    # one that crashed comes back for the next neighbour
     is($said, '', "$name: no error");
     my @other = grep { ($found->[$_] // 'nothing') ne $expected->[$_] } 0 .. $#$expected;
     is(scalar @other, 0, "$name: the same answers") or diag "first: $queries[$other[0] % @queries]\n$expected->[$other[0]]"

@@ -8,6 +8,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use crashed;
 use Time::HiRes qw(time usleep);
 
 plan skip_all => 'BATMAP_FAKE_MODULE names no module' unless $ENV{BATMAP_FAKE_MODULE};
@@ -198,6 +199,7 @@ chomp($backend = $victim->query_safe('SELECT pg_backend_pid()'));
 kill 'KILL', $backend;
 ok(is_gone($pid), 'it ends where the server starts all its processes again');
 eval { $victim->quit };
+wait_for_server($node);
 ok($node->poll_query_until('postgres', 'SELECT process_pid IS NOT NULL FROM batmap_devices()'), 'and is started again');
 is($node->safe_psql('postgres', q{SELECT answers('require')}), $expected, 'and answers');
 $pid = process();
