@@ -68,6 +68,16 @@ SELECT count(*) FROM ((TABLE listed EXCEPT ALL TABLE listed_in_memory) UNION ALL
 SELECT count(*), sum(support_count) FROM batmap_count_pairs('SELECT tid, item FROM many', 'VALUES (5, 17), (5, 17), (17, 5), (5, 5), (5, 999), (NULL, 5)');
 SELECT item_a, item_b, support_count, count_a, count_b, total FROM batmap_count_pairs_of('SELECT tid, ''i'' || item FROM many', 'VALUES (''i5'', ''i37''), (''i5'', ''none''), (''i5'', ''i5'')');
 DROP TABLE listed, listed_in_memory;
+-- in several parts, whose counts are added
+CREATE TABLE more AS
+    SELECT (x * 7919 % 40009)::int4 AS tid, ((x * x + x / 3) % 211)::int4 AS item FROM generate_series(1, 500000::int8) x;
+SET batmap.work_mem = '64kB';
+CREATE TABLE listed AS SELECT * FROM batmap_count_pairs('SELECT tid, item FROM more', 'SELECT a, 210 - a FROM generate_series(0, 210) a', measure => 'jaccard');
+SELECT reason ~ 'counted in ([2-9]|\d\d+) parts' AS in_parts, results FROM batmap_last_run();
+RESET batmap.work_mem;
+CREATE TABLE listed_in_memory AS SELECT * FROM batmap_count_pairs('SELECT tid, item FROM more', 'SELECT a, 210 - a FROM generate_series(0, 210) a', measure => 'jaccard');
+SELECT count(*) FROM ((TABLE listed EXCEPT ALL TABLE listed_in_memory) UNION ALL (TABLE listed_in_memory EXCEPT ALL TABLE listed)) d;
+DROP TABLE more, listed, listed_in_memory;
 
 -- what parallel workers send follows into the files
 SET batmap.work_mem = '1MB';
