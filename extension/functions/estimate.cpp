@@ -5,6 +5,8 @@
 #include <iterator>
 #include <optional>
 
+#include "core/run_record.h"
+#include "extension/server/server_files.h"
 #include "extension/streams/table_input.h"
 #include "pairs/pair_forecast.h"
 
@@ -17,8 +19,13 @@ namespace {
 
 /// The engine's side of one call.
 struct ForecastCall : RunCall {
-  explicit ForecastCall(MemoryContext) : RunCall(thread_count()) { query.kernels = selected_kernels(); }
+  explicit ForecastCall(MemoryContext context) : RunCall(thread_count()), files(context) {
+    options.files = &files;
+    options.work_bytes = run_work_bytes();
+    query.kernels = selected_kernels();
+  }
 
+  ServerFiles files;
   PairQuery query;
   std::optional<RowLog> log;
   PairForecast forecast;
@@ -28,7 +35,8 @@ void describe(const PairForecast& forecast, PairMethod method, char* text, size_
   const PairEstimate& chosen = forecast.choice.estimates[static_cast<size_t>(forecast.choice.method)];
   const PairEstimate& estimate = forecast.choice.estimates[static_cast<size_t>(method)];
   if (method == forecast.choice.method)
-    snprintf(text, size, estimate.fits ? "the fastest that fits" : "nothing fits; this needs the least memory");
+    snprintf(text, size, "%s%s", estimate.fits ? "the fastest that fits" : "nothing fits; this needs the least memory",
+             forecast.parts == 0 ? "" : ("; " + rows_in_files(forecast.file_bytes, forecast.parts)).c_str());
   else if (!estimate.fits)
     snprintf(text, size, "does not fit batmap.memory_limit");
   else
@@ -47,8 +55,11 @@ class ForecastStream final : public RowStream {
 
   RowStream* run(const PairQuery& query, const InputRows& rows) {
     guarded([&] {
-      call_->forecast = forecast_pairs(rows.chunks(), query, call_->options);
+      const RowPartitions* const files = rows.log->partitions();
+      call_->forecast = files != nullptr ? forecast_pairs(*files, query, call_->options)
+                                         : forecast_pairs(rows.chunks(), query, call_->options);
       call_->log.reset();
+      call_->files.close_all();
     });
     return this;
   }
@@ -58,7 +69,7 @@ class ForecastStream final : public RowStream {
     if (forecast.items_kept == 0 || method_ == std::size(kPairMethodNames)) return false;
     const PairMethodName& entry = kPairMethodNames[method_++];
     const PairEstimate& estimate = forecast.choice.estimates[static_cast<size_t>(entry.method)];
-    char reason[128];
+    char reason[160];
     describe(forecast, entry.method, reason, sizeof reason);
     int at = 0;
     values[at++] = CStringGetTextDatum(entry.name);

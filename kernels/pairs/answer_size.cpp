@@ -142,8 +142,8 @@ struct HashedItem {
 /// Finds the pairs below the threshold in one transaction after the other.
 class PairFinder {
  public:
-  PairFinder(const KeptItems& kept, std::span<const uint64_t> hash, Sample& sample, const ExecutionOptions& options)
-      : pairs_(kept.pairs),
+  PairFinder(const WantedPairs& pairs, std::span<const uint64_t> hash, Sample& sample, const ExecutionOptions& options)
+      : pairs_(pairs),
         hash_(hash),
         sample_(sample),
         cancel_(options.cancel),
@@ -283,75 +283,103 @@ uint64_t place_of(uint32_t tid) {
   return tid ^ (tid >> 16);
 }
 
-class SizeEstimate {
+size_t number_of_parts(const EncodedRelation& relation, const ExecutionOptions& options) {
+  const size_t in_cache = std::min<uint64_t>(relation.rows() / kRowsInCache, TidParts::max_narrow(relation));
+  return std::max(TidParts::for_threads(relation.rows(), options), in_cache);
+}
+
+class SizeEstimate final : public AnswerSizeSketch {
  public:
-  SizeEstimate(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
-               const AnswerSizeQuery& query, const ExecutionOptions& options)
-      : kept_(kept),
-        lengths_(lengths),
-        query_(query),
-        options_(options),
-        parts_(relation, number_of_parts(relation), options),
-        hash_(*options.memory, kept.size) {
+  SizeEstimate(uint32_t items, const WantedPairs& pairs, const AnswerSizeQuery& query, const ExecutionOptions& options)
+      : items_(items), pairs_(pairs), query_(query), options_(options), hash_(*options.memory, items) {
     const ItemHash hash(query.seed);
-    in_parts(kept.size, options.cancel, [&](size_t begin, size_t end) {
+    in_parts(items, options.cancel, [&](size_t begin, size_t end) {
       for (size_t rank = begin; rank < end; ++rank) hash_[rank] = hash(static_cast<uint32_t>(rank));
     });
-    const size_t workers = std::min(static_cast<size_t>(options.threads), parts_.size());
-    for (size_t worker = 0; worker < workers; ++worker) workers_.emplace_back(query.sample, threshold_, *options.memory);
   }
 
-  AnswerSize run() {
+  /// Looks at the transactions of a relation, perhaps at a random part of them only.
+  void sample(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths) {
+    pair_instances_ += lengths.pair_instances;
+    const Input input{TidParts(relation, number_of_parts(relation, options_), options_), kept, lengths};
     uint64_t seen = 0;
     if (const uint64_t share = first_share(); share < kAllPlaces) {
-      look_at(seen, share);
+      look_at(input, seen, share);
       seen = share;
       const std::span<const Entry> sample = merged();
       const auto once = static_cast<double>(
           std::count_if(sample.begin(), sample.end(), [](const Entry& entry) { return entry.count == 1; }));
       const double rest = static_cast<double>(kAllPlaces - seen) / static_cast<double>(seen);
-      if (sample.size() == query_.sample && once * rest <= kMissed * query_.sample) return result(sample);
+      if (sample.size() == query_.sample && once * rest <= kMissed * query_.sample) return;
     }
-    look_at(seen, kAllPlaces);
-    return result(merged());
+    look_at(input, seen, kAllPlaces);
+  }
+
+  void add(const EncodedRelation& part, const KeptItems& kept, const TransactionLengths& lengths) override {
+    if (lengths.pair_instances == 0) return;
+    pair_instances_ += lengths.pair_instances;
+    look_at({TidParts(part, number_of_parts(part, options_), options_), kept, lengths}, 0, kAllPlaces);
+  }
+
+  AnswerSize size() override {
+    AnswerSize size;
+    if (workers_.empty()) return size;
+    const std::span<const Entry> sample = merged();
+    size_t drawn = sample.size();
+    if (drawn < query_.sample) {
+      size.pairs = static_cast<double>(drawn);
+    } else {
+      // The k-th value tells the number of pairs, and those below it are a sample: k - 1 makes both free of bias.
+      drawn = query_.sample - 1;
+      size.pairs = static_cast<double>(drawn) / (static_cast<double>(sample[drawn].value) * 0x1p-64);
+      size.standard_error = size.pairs / std::sqrt(query_.sample - 2.0);
+      size.pairs = std::min({size.pairs, wanted_pairs(), static_cast<double>(pair_instances_)});
+    }
+    size.sampled = drawn;
+    size.reached = static_cast<uint64_t>(std::count_if(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(drawn),
+                                                       [&](const Entry& entry) { return entry.count >= query_.min_count; }));
+    return size;
   }
 
  private:
   static constexpr double kMissed = 0.01;  // share of the pairs
 
+  struct Input {
+    TidParts parts;
+    const KeptItems& kept;
+    const TransactionLengths& lengths;
+  };
+
   /// All of them, whether they occur or not.
   double wanted_pairs() const {
-    const double items = kept_.size;
-    const double leading = kept_.pairs.leading;
-    return kept_.pairs.rectangle() ? leading * (items - kept_.pairs.first_column)
-                                   : leading * (items - leading) + leading * (leading - 1) / 2;
+    const double items = items_;
+    const double leading = pairs_.leading;
+    return pairs_.rectangle() ? leading * (items - pairs_.first_column)
+                              : leading * (items - leading) + leading * (leading - 1) / 2;
   }
 
   /// The share of the transactions to begin with: all, unless the pairs have a large support even if all of them occur.
   uint64_t first_share() const {
     constexpr double kEnough = 12;  // support in the share: then few pairs occur once
     constexpr double kWorthIt = 0.5;
-    const double share = kEnough * wanted_pairs() / static_cast<double>(lengths_.pair_instances);
+    const double share = kEnough * wanted_pairs() / static_cast<double>(pair_instances_);
     if (query_.min_count > 1 || share > kWorthIt) return kAllPlaces;
     return static_cast<uint64_t>(share * static_cast<double>(kAllPlaces)) + 1;
   }
 
-  size_t number_of_parts(const EncodedRelation& relation) const {
-    const size_t in_cache = std::min<uint64_t>(relation.rows() / kRowsInCache, TidParts::max_narrow(relation));
-    return std::max(TidParts::for_threads(relation.rows(), options_), in_cache);
-  }
-
   /// Adds the pairs of the transactions with places from `begin` to `end`.
-  void look_at(uint64_t begin, uint64_t end) {
-    parallel_for(options_, parts_.size(), [&](size_t part, int worker) { look_at(begin, end, part, worker); });
+  void look_at(const Input& input, uint64_t begin, uint64_t end) {
+    const size_t workers = std::min(static_cast<size_t>(options_.threads), input.parts.size());
+    while (workers_.size() < workers) workers_.emplace_back(query_.sample, threshold_, *options_.memory);
+    parallel_for(options_, input.parts.size(), [&](size_t part, int worker) { look_at(input, begin, end, part, worker); });
   }
 
-  void look_at(uint64_t begin, uint64_t end, size_t part, int worker) {
+  void look_at(const Input& input, uint64_t begin, uint64_t end, size_t part, int worker) {
     constexpr uint32_t kElsewhere = UINT32_MAX;
     Worker& own = workers_[static_cast<size_t>(worker)];
-    const uint32_t first = parts_.first_tid(part);
-    const uint32_t tids = parts_.first_tid(part + 1) - first;
-    const uint32_t* const length = lengths_.length.data() + first;
+    const uint32_t first = input.parts.first_tid(part);
+    const uint32_t tids = input.parts.first_tid(part + 1) - first;
+    const uint32_t* const length = input.lengths.length.data() + first;
     own.next.shrink(0);
     uint32_t* const next = own.next.room(tids);
     uint32_t rows = 0;
@@ -366,8 +394,8 @@ class SizeEstimate {
     own.dealt.shrink(0);
     HashedRow* const dealt = own.dealt.room(rows);
     uint64_t whole = 0;  // rows of transactions that need not be dealt
-    PairFinder finder(kept_, hash_.span(), own.sample, options_);
-    visit_kept_rows(parts_, part, kept_, [&](const uint32_t* tid, const uint32_t* item, uint32_t count) {
+    PairFinder finder(pairs_, hash_.span(), own.sample, options_);
+    visit_kept_rows(input.parts, part, input.kept, [&](const uint32_t* tid, const uint32_t* item, uint32_t count) {
       HashedRow together[kChunkRows];
       for (uint32_t k = 0; k < count;) {
         const uint32_t begin_of_run = k;
@@ -405,24 +433,6 @@ class SizeEstimate {
     return all.shrink();
   }
 
-  AnswerSize result(std::span<const Entry> sample) const {
-    AnswerSize size;
-    size_t drawn = sample.size();
-    if (drawn < query_.sample) {
-      size.pairs = static_cast<double>(drawn);
-    } else {
-      // The k-th value tells the number of pairs, and those below it are a sample: k - 1 makes both free of bias.
-      drawn = query_.sample - 1;
-      size.pairs = static_cast<double>(drawn) / (static_cast<double>(sample[drawn].value) * 0x1p-64);
-      size.standard_error = size.pairs / std::sqrt(query_.sample - 2.0);
-      size.pairs = std::min({size.pairs, wanted_pairs(), static_cast<double>(lengths_.pair_instances)});
-    }
-    size.sampled = drawn;
-    size.reached = static_cast<uint64_t>(std::count_if(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(drawn),
-                                                       [&](const Entry& entry) { return entry.count >= query_.min_count; }));
-    return size;
-  }
-
   struct Worker {
     Worker(uint32_t k, std::atomic<uint64_t>& threshold, MemoryMeter& meter)
         : sample(k, threshold, meter), next(meter), dealt(meter) {}
@@ -432,22 +442,29 @@ class SizeEstimate {
     GrowingBuffer<HashedRow> dealt;  // [rows of a part] transaction by transaction
   };
 
-  const KeptItems& kept_;
-  const TransactionLengths& lengths_;
-  const AnswerSizeQuery& query_;
+  uint32_t items_;
+  WantedPairs pairs_;
+  AnswerSizeQuery query_;
   const ExecutionOptions& options_;
-  TidParts parts_;
   Buffer<uint64_t> hash_;  // [items] by rank
+  uint64_t pair_instances_ = 0;
   std::atomic<uint64_t> threshold_{UINT64_MAX};
   std::vector<Worker> workers_;  // [threads]
 };
 
 }  // namespace
 
+std::unique_ptr<AnswerSizeSketch> make_answer_size_sketch(uint32_t items, const WantedPairs& pairs,
+                                                          const AnswerSizeQuery& query, const ExecutionOptions& options) {
+  return std::make_unique<SizeEstimate>(items, pairs, query, options);
+}
+
 AnswerSize estimate_answer_size(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
                                 const AnswerSizeQuery& query, const ExecutionOptions& options) {
   if (lengths.pair_instances == 0) return {};
-  return SizeEstimate(relation, kept, lengths, query, options).run();
+  SizeEstimate estimate(kept.size, kept.pairs, query, options);
+  estimate.sample(relation, kept, lengths);
+  return estimate.size();
 }
 
 }  // namespace batmap

@@ -16,9 +16,12 @@
 // Cost: 10 to 20 ns a row, 30 to 50 if rows come in no order of tids (bench/answer_size.cpp), and some ns for each
 // occurrence of a sampled pair. Memory: 8 bytes an item; 8 bytes a row and 4 a transaction, of a part (tid_parts.h) for
 // each thread, thus of all rows if they come in no order; 192 bytes for each sampled pair and thread.
+//
+// The transactions may come in several relations, one after the other: the sketch keeps only the sample.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/options.h"
 #include "relation/encoded_relation.h"
@@ -47,5 +50,23 @@ struct AnswerSize {
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 AnswerSize estimate_answer_size(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
                                 const AnswerSizeQuery& query, const ExecutionOptions& options);
+
+/// The same over the parts of a relation, which have no transaction in common.
+class AnswerSizeSketch {
+ public:
+  virtual ~AnswerSizeSketch() = default;
+
+  /// Looks at all transactions of a part. @param kept  of the part, but its ranks are those over all parts
+  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+  virtual void add(const EncodedRelation& part, const KeptItems& kept, const TransactionLengths& lengths) = 0;
+  /// Of the parts so far: the same as of all their rows in one relation, if a whole relation would be looked at.
+  virtual AnswerSize size() = 0;
+};
+
+/// @param items, pairs  those that are kept, over all parts
+/// @param options       must outlive the sketch
+/// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+std::unique_ptr<AnswerSizeSketch> make_answer_size_sketch(uint32_t items, const WantedPairs& pairs,
+                                                          const AnswerSizeQuery& query, const ExecutionOptions& options);
 
 }  // namespace batmap

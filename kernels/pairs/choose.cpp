@@ -165,10 +165,17 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
 }
 
 PairChoice choose_pair_method(const PairJob& job) {
-  PairChoice choice;
+  std::array<PairEstimate, kPairMethods> estimates;
+  for (const PairMethodName& entry : kPairMethodNames)
+    estimates[static_cast<size_t>(entry.method)] = estimate_pairs(entry.method, job);
+  return choose_among(estimates);
+}
+
+PairChoice choose_among(const std::array<PairEstimate, kPairMethods>& estimates) {
+  PairChoice choice{.estimates = estimates, .reason = {}};
   bool found = false;
   for (const PairMethodName& entry : kPairMethodNames) {
-    const PairEstimate& estimate = choice.estimates[static_cast<size_t>(entry.method)] = estimate_pairs(entry.method, job);
+    const PairEstimate& estimate = choice.estimates[static_cast<size_t>(entry.method)];
     const PairEstimate& best = choice.estimates[static_cast<size_t>(choice.method)];
     if (estimate.fits ? !found || estimate.milliseconds < best.milliseconds : !found && estimate.bytes < best.bytes) {
       choice.method = entry.method;

@@ -62,5 +62,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job);
 
 /// The fastest method that fits. If none fits, the one that needs the least memory; its run then throws kMemoryLimit.
 PairChoice choose_pair_method(const PairJob& job);
+/// The same of estimates, one for each method.
+PairChoice choose_among(const std::array<PairEstimate, kPairMethods>& estimates);
 
 }  // namespace batmap

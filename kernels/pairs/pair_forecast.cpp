@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "measures/expected_answers.h"
 #include "pairs/answer_size.h"
 #include "pairs/build_counter.h"
+#include "relation/row_parts.h"
 
 namespace batmap {
 
@@ -45,11 +47,11 @@ constexpr uint32_t kLargeSample = 16384;
 
 /// With a threshold a larger one, since most pairs may be below it; but its occurrences, which cost some 20 ns each, must
 /// not cost more than those of all pairs, which are counted in less than a nanosecond.
-uint32_t sample_size(uint64_t min_count, const PairForecast& forecast) {
+uint32_t sample_size(uint64_t min_count, uint64_t items_kept, uint64_t pair_instances) {
   constexpr double kShare = 200;
   if (min_count <= 1) return kSample;
-  const auto items = static_cast<double>(forecast.items_kept);
-  const double pairs = std::min(items * (items - 1) / 2, static_cast<double>(forecast.pair_instances));
+  const auto items = static_cast<double>(items_kept);
+  const double pairs = std::min(items * (items - 1) / 2, static_cast<double>(pair_instances));
   return static_cast<uint32_t>(std::clamp<double>(pairs / kShare, kSample, kLargeSample));
 }
 
@@ -85,6 +87,52 @@ void scale(const AnswerSize& size, double independent, PairForecast& forecast) {
   forecast.standard_error = (high - low) / 4;
 }
 
+double most_pairs(const PairForecast& forecast, uint64_t min_count) {
+  return static_cast<double>(forecast.pair_instances / min_count);
+}
+
+/// The expected number of answers if items were independent. @param Items  item_rows(code)
+template <typename Items>
+double independent_pairs(const Items& items, const KeptItems& kept, uint64_t min_count, const ExecutionOptions& options,
+                         const PairForecast& forecast) {
+  Buffer<uint64_t> supports(*options.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = items.item_rows(kept.code(Rank{rank}));
+  return std::min(expected_pairs(supports.span(), forecast.transactions, min_count), most_pairs(forecast, min_count));
+}
+
+/// @return false if memory does not suffice for the work
+template <typename Work>
+bool fits_into_memory(Work work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kMemoryLimit) throw;
+    return false;
+  }
+}
+
+/// Sets the expected number of answers. @param size  nothing: they are those of independent items
+void expect_pairs(const std::optional<AnswerSize>& size, double independent, uint64_t min_count, PairForecast& forecast) {
+  if (size) {
+    scale(*size, independent, forecast);
+    forecast.pairs = std::min(forecast.pairs, most_pairs(forecast, min_count));
+  } else {
+    forecast.pairs = independent;
+    forecast.standard_error = std::numeric_limits<double>::infinity();
+  }
+}
+
+/// Adds what a part takes: its time, and its memory if that is the most so far.
+void add_part(const PairChoice& of_part, std::array<PairEstimate, kPairMethods>& all) {
+  for (size_t method = 0; method < kPairMethods; ++method) {
+    const PairEstimate& own = of_part.estimates[method];
+    all[method].milliseconds += own.milliseconds;
+    all[method].bytes = std::max(all[method].bytes, own.bytes);
+    all[method].fits = all[method].fits && own.fits;
+  }
+}
+
 }  // namespace
 
 PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& query, const ExecutionOptions& options) {
@@ -110,19 +158,54 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
       return forecast;
     }
   }
-  Buffer<uint64_t> supports(*options.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = relation.item_rows(kept.code(Rank{rank}));
-  const auto most = static_cast<double>(forecast.pair_instances / min_count);
-  const double independent = std::min(expected_pairs(supports.span(), forecast.transactions, min_count), most);
-  try {
-    const AnswerSizeQuery sample{.sample = sample_size(min_count, forecast), .min_count = min_count};
-    scale(estimate_answer_size(relation, kept, lengths, sample, options), independent, forecast);
-    forecast.pairs = std::min(forecast.pairs, most);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kMemoryLimit) throw;
-    forecast.pairs = independent;
-    forecast.standard_error = std::numeric_limits<double>::infinity();
+  const double independent = independent_pairs(relation, kept, min_count, options, forecast);
+  const AnswerSizeQuery sample{.sample = sample_size(min_count, kept.size, forecast.pair_instances), .min_count = min_count};
+  std::optional<AnswerSize> size;
+  fits_into_memory([&] { size = estimate_answer_size(relation, kept, lengths, sample, options); });
+  expect_pairs(size, independent, min_count, forecast);
+  return forecast;
+}
+
+PairForecast forecast_pairs(const RowPartitions& rows, const PairQuery& query, const ExecutionOptions& options) {
+  query.check();
+  const RowParts parts(rows, {}, options);
+  PairForecast forecast;
+  forecast.rows_read = rows.rows();
+  forecast.transactions = parts.transactions();
+  forecast.items = parts.totals().items();
+  forecast.file_bytes = parts.file_bytes();
+  forecast.parts = parts.size();
+  const uint64_t min_count = query.min_count_among(parts.transactions());
+  const KeptItems kept =
+      keep_items(parts.totals(), {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options);
+  forecast.items_kept = kept.size;
+  if (kept.size == 0) return forecast;
+
+  // A transaction of n items has n (n - 1) / 2 pairs, and so n - 1 or more.
+  const uint64_t least_pairs = kept.occurrences - std::min<uint64_t>(kept.occurrences, parts.transactions());
+  const AnswerSizeQuery sample{.sample = sample_size(min_count, kept.size, least_pairs), .min_count = min_count};
+  std::unique_ptr<AnswerSizeSketch> sketch;
+  fits_into_memory([&] { sketch = make_answer_size_sketch(kept.size, kept.pairs, sample, options); });
+  std::array<PairEstimate, kPairMethods> estimates;
+  estimates.fill({.fits = true});
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const LoadedRows loaded(parts[part], options);
+    const EncodedRelation relation(loaded.chunks(), {}, options);
+    Buffer<Rank> global_rank;
+    KeptItems own = keep_items_of_partition(relation, parts.totals(), kept, global_rank, options);
+    if (own.size == 0) continue;
+    const TransactionLengths lengths = transaction_lengths(relation, own, options);
+    forecast.pair_instances += lengths.pair_instances;
+    add_part(choose_pair_method(describe_job(relation, own, lengths, query.kernels, options)), estimates);
+    for (Rank& rank : own.rank_of_code)
+      if (rank != KeptItems::kDropped) rank = global_rank[index_of(rank)];
+    if (sketch && !fits_into_memory([&] { sketch->add(relation, own, lengths); })) sketch.reset();
   }
+  forecast.choice = choose_among(estimates);
+  const double independent = independent_pairs(parts.totals(), kept, min_count, options, forecast);
+  std::optional<AnswerSize> size;
+  if (sketch) size = sketch->size();
+  expect_pairs(size, independent, min_count, forecast);
   return forecast;
 }
 

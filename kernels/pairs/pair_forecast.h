@@ -1,6 +1,7 @@
 // Forecasts time, memory and answers of a run of pair support. Time and memory follow from the sizes of the relation.
 // If counting is expected to take some milliseconds only, the answers are counted; if not, they are estimated from a
-// sample of the pairs (answer_size.h). Cost: three or four passes over the rows. Source: ours.
+// sample of the pairs (answer_size.h). Cost: three or four passes over the rows. Of rows in files, two: one totals the
+// rows of every item, one looks at the parts one after the other; the answers are always estimated then. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "pairs/choose.h"
 #include "pairs/pair_run.h"
 #include "relation/chunk.h"
+#include "relation/row_partitions.h"
 
 namespace batmap {
 
@@ -23,12 +25,17 @@ struct PairForecast {
   double pairs = 0;  // expected number of answers
   // of `pairs`; 0: they were counted; infinite: memory was too small for a sample, and `pairs` is expected_pairs()
   double standard_error = 0;
-  PairChoice choice;  // unset if no item is kept
+  // Unset if no item is kept. Of rows in files: the sum of the times of all parts, and the most memory of a part
+  PairChoice choice;
+  uint64_t file_bytes = 0;  // of rows in files
+  size_t parts = 0;         // of these that are loaded one after the other
 };
 
 /// @param query  its threshold, include, exclude and kernels are used
 /// @throws Error, std::bad_alloc
 PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& query, const ExecutionOptions& options);
+/// The same over rows in files. @param rows  sealed @throws also what the files throw
+PairForecast forecast_pairs(const RowPartitions& rows, const PairQuery& query, const ExecutionOptions& options);
 
 /// The same as in measures/expected_answers.h, for items that were counted.
 /// @param supports  support of each item

@@ -30,6 +30,18 @@ SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', per_item_top_k =
 SELECT count(*), bool_and(5 IN (item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, include => '{5}');
 SELECT count(*) FROM batmap_pairs_of('SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
 
+-- an estimate
+SET batmap.work_mem = '64kB';
+CREATE TABLE foreseen AS SELECT * FROM batmap_estimate('SELECT tid, item FROM many', min_count => 20);
+RESET batmap.work_mem;
+SELECT f.method, count(*) FILTER (WHERE f.chosen) OVER () AS chosen, f.milliseconds > 0 AS takes_time, f.bytes > 0 AS takes_memory,
+    CASE WHEN f.chosen THEN f.reason ~ '; rows in \d+ MB of files, counted in \d+ parts$' ELSE f.reason ~ 'times the time of' END AS reason,
+    (f.rows_read, f.transactions, f.items, f.items_kept, f.pair_instances) = (m.rows_read, m.transactions, m.items, m.items_kept, m.pair_instances) AS same_sizes,
+    abs(f.expected_rows - m.expected_rows) <= 4 * f.standard_error AS near, f.standard_error > 0 AS estimated, m.standard_error = 0 AS counted
+  FROM foreseen f JOIN batmap_estimate('SELECT tid, item FROM many', min_count => 20) m USING (method) ORDER BY method;
+SELECT count(*) FROM pg_ls_tmpdir();
+DROP TABLE foreseen;
+
 -- recommendations
 SET batmap.work_mem = '64kB';
 CREATE TABLE advised AS SELECT row_number() OVER () AS at, r.* FROM batmap_recommend('{5,17,23,40}', 'SELECT tid, item FROM many', min_count => 4, top_k => 100, max_lhs => 3, measure => 'lift') r;

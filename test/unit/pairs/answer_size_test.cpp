@@ -197,6 +197,53 @@ TEST(AnswerSize, PartOfTheTransactionsIsEnoughIfAllPairsAreFrequent) {
   EXPECT_NEAR(size.pairs, static_cast<double>(supports_of(input).size()), 3 * size.standard_error);
 }
 
+// The transactions of the inputs of the benchmark, cut into three relations with codes of their own.
+TEST(AnswerSize, PartsGiveTheAnswerOfTheWhole) {
+  for (const Input& input : benchmark_inputs(4000)) {
+    for (const uint64_t min_count : {1, 2}) {
+      MemoryMeter meter;
+      const ExecutionOptions options{2, &meter, {}};
+      const RowLog log = log_of(input.rows, options);
+      const EncodedRelation relation(log.chunks(), {}, options);
+      KeyBounds bounds;
+      for (const ChunkView& chunk : log.chunks()) bounds.add(chunk.item_base, chunk.item_range);
+      std::vector<RowLog> logs;
+      std::vector<std::optional<EncodedRelation>> parts(3);
+      ItemTotals totals(bounds, input.rows.size(), meter);
+      for (size_t part = 0; part < parts.size(); ++part) {
+        std::vector<TidItem> rows;
+        std::ranges::copy_if(input.rows, std::back_inserter(rows),
+                             [&](const TidItem& row) { return static_cast<uint64_t>(row.tid) * 7 % 3 == part; });
+        logs.push_back(log_of(rows, options));
+        parts[part].emplace(logs.back().chunks(), std::span<const uint32_t>(), options);
+        totals.add(*parts[part]);
+      }
+      const ItemFilter filter{.min_rows = min_count, .include = {}, .exclude = {}, .left_items = input.left_items};
+      const KeptItems kept = keep_items(totals, filter, options);
+      const AnswerSizeQuery query{.sample = 256, .min_count = min_count};
+      const std::unique_ptr<AnswerSizeSketch> sketch = make_answer_size_sketch(kept.size, kept.pairs, query, options);
+      for (const std::optional<EncodedRelation>& part : parts) {
+        Buffer<Rank> global_rank;
+        KeptItems own = keep_items_of_partition(*part, totals, kept, global_rank, options);
+        const TransactionLengths lengths = transaction_lengths(*part, own, options);
+        for (Rank& rank : own.rank_of_code)
+          if (rank != KeptItems::kDropped) rank = global_rank[index_of(rank)];
+        sketch->add(*part, own, lengths);
+      }
+      const KeptItems whole = keep_items(relation, filter, options);
+      const AnswerSize size = sketch->size();
+      if (min_count == 1) {  // a part of the transactions of a whole relation may be enough
+        EXPECT_NEAR(size.pairs, static_cast<double>(supports_of(input).size()), 4 * size.standard_error) << input.name;
+        continue;
+      }
+      const AnswerSize expected =
+          estimate_answer_size(relation, whole, transaction_lengths(relation, whole, options), query, options);
+      EXPECT_EQ(size.pairs, expected.pairs) << input.name;
+      EXPECT_EQ(size.reached, expected.reached) << input.name;
+    }
+  }
+}
+
 TEST(AnswerSize, StopsIfCancelled) {
   Random random(kSeed);
   Input input{"random", random_rows(random, 60000, 400, 5000)};

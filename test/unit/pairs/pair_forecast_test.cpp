@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "test/unit/shared/failing_run.h"
+#include "test/unit/shared/fake_files.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -137,6 +139,92 @@ TEST(PairForecast, WithoutMemoryForASampleItemsAreTakenToBeIndependent) {
   EXPECT_TRUE(std::isinf(forecast.standard_error));
   EXPECT_GT(forecast.pairs, 0);
   EXPECT_GT(pairs, 0);
+}
+
+/// The forecast of rows that go to files.
+PairForecast forecast_in_files(const std::vector<TidItem>& rows, const PairQuery& query, const ExecutionOptions& options,
+                               uint64_t room = UINT64_MAX) {
+  FakeFiles files(room);
+  ExecutionOptions with_files = options;
+  with_files.files = &files;
+  with_files.work_bytes = 256 << 10;
+  const RowLog log = log_of(rows, with_files);
+  EXPECT_NE(log.partitions(), nullptr);
+  return forecast_pairs(*log.partitions(), query, with_files);
+}
+
+TEST(PairForecast, RowsInFilesHaveTheSizesOfRowsInMemory) {
+  Random random(kSeed);
+  size_t most_parts = 0;
+  int estimated = 0;
+  for (int round = 0; round < 24; ++round) {
+    std::vector<TidItem> rows =
+        random_rows(random, 60000, 300 + random.below(4000), 40 + random.below(round % 2 == 0 ? 300 : 3000));
+    const bool has_rare_items = round % 3 == 0;  // each is in few parts, where other items have other ranks than in all
+    if (has_rare_items)
+      for (size_t k = 0; k < rows.size(); k += 2) rows[k].item = random.signed_below(40000);
+    if (round % 4 == 0)
+      for (TidItem& row : rows) row.item = row.item * 1000000007 - 5;
+    PairQuery query;
+    query.min_count = has_rare_items ? 1 : 1 + random.signed_below(4);
+    if (round % 5 == 0) query.include = {rows[0].item, rows[1].item, 77};
+    if (round % 7 == 0) query.exclude = {rows[2].item};
+    MemoryMeter meter;
+    const ExecutionOptions options{1 + round % 3, &meter, {}};
+    const PairForecast forecast = forecast_in_files(rows, query, options);
+
+    const RowLog log = log_of(rows, options);
+    const PairForecast expected = forecast_pairs(log.chunks(), query, options);
+    PairRun run(log.chunks(), {}, query, options);
+    PairBatch batch;
+    while (run.next(batch)) {
+    }
+    EXPECT_EQ(forecast.rows_read, expected.rows_read) << round;
+    EXPECT_EQ(forecast.transactions, expected.transactions) << round;
+    EXPECT_EQ(forecast.items, expected.items) << round;
+    EXPECT_EQ(forecast.items_kept, expected.items_kept) << round;
+    EXPECT_EQ(forecast.pair_instances, expected.pair_instances) << round;
+    EXPECT_NEAR(forecast.pairs, static_cast<double>(run.record().results), 4 * forecast.standard_error) << round;
+    most_parts = std::max(most_parts, forecast.parts);
+    estimated += forecast.standard_error > 0;
+  }
+  EXPECT_GT(most_parts, 3u);
+  EXPECT_GT(estimated, 12);
+}
+
+TEST(PairForecast, RowsInFilesNeedLittleMemory) {
+  Random random(kSeed);
+  const std::vector<TidItem> rows = random_rows(random, 2000000, 100000, 2000);
+  MemoryMeter meter;
+  PairQuery query;
+  query.min_count = 1;
+  const PairForecast forecast = forecast_in_files(rows, query, {2, &meter, {}});
+  EXPECT_NEAR(forecast.pairs, 1999000, 3 * forecast.standard_error);
+  EXPECT_GT(forecast.parts, 8u);
+  EXPECT_LT(meter.peak(), size_t{4} << 20);
+  for (const PairEstimate& estimate : forecast.choice.estimates) EXPECT_GT(estimate.milliseconds, 0);
+
+  // The sample is large if there is a threshold; without memory for it items are taken to be independent.
+  query.min_count = 2;
+  MemoryMeter ample;
+  EXPECT_FALSE(std::isinf(forecast_in_files(rows, query, {2, &ample, {}}).standard_error));
+  MemoryMeter scarce(ample.peak() - 10000);
+  const PairForecast independent = forecast_in_files(rows, query, {2, &scarce, {}});
+  EXPECT_TRUE(std::isinf(independent.standard_error));
+  EXPECT_GT(independent.pairs, 1000000);
+}
+
+TEST(PairForecast, RowsInFilesCanFailAnywhere) {
+  Random random(kSeed);
+  const std::vector<TidItem> rows = random_rows(random, 60000, 5000, 400);
+  PairQuery query;
+  query.min_count = 1;
+  run_out_of_memory_everywhere(2, 65536, 5,
+                               [&](const ExecutionOptions& options) { forecast_in_files(rows, query, options); });
+  cancel_everywhere(2, 20, [&](const ExecutionOptions& options) { forecast_in_files(rows, query, options); });
+  MemoryMeter meter;
+  EXPECT_THROW(forecast_in_files(rows, query, {.threads = 2, .memory = &meter, .cancel = {}}, 10000), FileFailed);
+  EXPECT_EQ(meter.current(), 0u);
 }
 
 }  // namespace
