@@ -1,5 +1,5 @@
-// Table functions batmap_triangles, batmap_edge_triangles and batmap_edge_triangles_of: edges from a query, and rows of the
-// answer.
+// Table functions batmap_triangles, batmap_edge_triangles and batmap_edge_triangles_of: edges from a query, in memory or in
+// files, and rows of the answer.
 #include "extension/input/pair_list.h"
 #include "extension/input/run_costs.h"
 #include "extension/streams/pair_stream.h"
@@ -21,13 +21,19 @@ struct TriangleCall : PairRowsCall<NoQuery, TriangleRun> {
   using PairRowsCall::PairRowsCall;
 
   std::optional<RowLog> edges;
+
+  /// Makes the run of the edges. @param ranks  of the nodes; empty: they are numbers
+  void make_run(std::span<const uint32_t> ranks, bool of_edges) {
+    run.emplace(*edges, ranks, of_edges, options);
+    edges.reset();
+  }
 };
 
 constexpr QueryArguments kEdgesQuery{0};
 
 /// @param input  of a query @return the edges; call.edges has the rows
 PairListInput read_edges(const TableInput& input, TriangleCall& call) {
-  guarded([&] { call.edges.emplace(call.meter); });
+  guarded([&] { call.edges.emplace(call.options); });
   PairListInput edges{.log = &*call.edges,
                       .progress = &call.progress,
                       .item_type = input.item_type,
@@ -47,10 +53,7 @@ class EdgeTriangles final : public PairRowStream<TriangleCall> {
     nodes_ = edges.items;
     std::span<const uint32_t> ranks;
     if (nodes_ != nullptr) ranks = {dictionary_sort(*edges.items), edges.items->count};
-    begin(edges.kind, call().edges->rows(), [&] {
-      call().run.emplace(call().edges->chunks(), ranks, true, call().options);
-      call().edges.reset();
-    });
+    begin(edges.kind, call().edges->rows(), [&] { call().make_run(ranks, true); });
     return this;
   }
 
@@ -66,10 +69,7 @@ class AllTriangles final : public RunStream<TriangleCall> {
   using RunStream::RunStream;
 
   RowStream* run(const PairListInput& edges) {
-    begin(edges.kind, call().edges->rows(), [&] {
-      call().run.emplace(call().edges->chunks(), std::span<const uint32_t>(), false, call().options);
-      call().edges.reset();
-    });
+    begin(edges.kind, call().edges->rows(), [&] { call().make_run({}, false); });
     return this;
   }
 

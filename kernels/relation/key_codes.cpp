@@ -17,11 +17,15 @@ constexpr uint64_t kMaxCodes = UINT32_MAX - 1;
 
 KeyCodes::KeyCodes(MemoryMeter& meter, int64_t base, uint64_t range, uint64_t rows)
     : meter_(&meter), base_(base), keys_(meter) {
-  direct_ = range < std::min(std::max(kAlwaysDirect, rows * kDirectSlotsPerRow), kMaxCodes);
+  direct_ = are_direct(range, rows);
   if (direct_)
     direct_size_ = range + 1;
   else
     rehash(1024);
+}
+
+bool KeyCodes::are_direct(uint64_t range, uint64_t rows) {
+  return range < std::min(std::max(kAlwaysDirect, rows * kDirectSlotsPerRow), kMaxCodes);
 }
 
 void KeyCodes::rehash(size_t slots) {

@@ -17,6 +17,8 @@ class KeyCodes {
   /// @param base, range  the keys lie in [base, base + range]
   /// @param rows         how many keys will be looked up, duplicates included
   KeyCodes(MemoryMeter& meter, int64_t base, uint64_t range, uint64_t rows);
+  /// Whether the codes of such keys are direct.
+  static bool are_direct(uint64_t range, uint64_t rows);
 
   /// Whether codes are distances from the smallest key. Some codes in [0, size()) may then be unused.
   bool direct() const { return direct_; }

@@ -52,6 +52,7 @@ void RowPartitions::write_open(size_t part) {
   const size_t bytes = write_chunk(open_.span().subspan(part * kOpenRows, open_rows_[part]), packed_.data());
   partition.file->write(packed_.span().first(bytes));
   const ChunkView chunk = read_chunk(packed_.data());
+  tid_bounds_.add(chunk.tid_base, chunk.tid_range);
   item_bounds_.add(chunk.item_base, chunk.item_range);
   partition.rows += open_rows_[part];
   partition.bytes += bytes;

@@ -49,7 +49,8 @@ class RowPartitions {
   void seal();
 
   uint64_t rows() const { return rows_; }
-  /// Bounds of the items in rows that have been written.
+  /// Bounds of the tids and of the items in rows that have been written.
+  const KeyBounds& tid_bounds() const { return tid_bounds_; }
   const KeyBounds& item_bounds() const { return item_bounds_; }
   /// [kPartitions] A tid belongs to the same partition number in all objects of one level.
   std::span<const RowPartition> parts() const { return parts_; }
@@ -68,6 +69,7 @@ class RowPartitions {
   MemoryMeter* meter_;
   int level_;
   uint64_t rows_ = 0;
+  KeyBounds tid_bounds_;
   KeyBounds item_bounds_;
   std::vector<RowPartition> parts_;  // [kPartitions]
   Buffer<TidItem> open_;             // [kPartitions][kOpenRows]

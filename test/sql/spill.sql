@@ -234,3 +234,32 @@ SELECT count(*) FROM pg_ls_tmpdir();
 RESET batmap.work_mem;
 DROP TABLE happened, asked, of_memory;
 DROP FUNCTION answers;
+
+-- triangles
+CREATE TABLE graph AS SELECT (x * x % 1009 * 31 % 1511)::int4 AS a, (x * 7919 % 1499)::int4 AS b FROM generate_series(1, 150000::int8) x;
+CREATE TABLE of_edges_in_memory AS SELECT row_number() OVER () AS at, t.* FROM batmap_edge_triangles('graph') t;
+SELECT reason AS in_memory, results FROM batmap_last_run();
+CREATE TABLE of_texts_in_memory AS SELECT row_number() OVER () AS at, t.* FROM batmap_edge_triangles_of('SELECT ''n'' || a, ''n'' || b FROM graph') t;
+SELECT * FROM batmap_triangles('graph');
+SELECT * FROM batmap_triangles('SELECT (a * 1000000007::int8), (b * 1000000007::int8) FROM graph');
+SET batmap.work_mem = '1MB';
+CREATE TABLE of_edges AS SELECT row_number() OVER () AS at, t.* FROM batmap_edge_triangles('graph') t;
+SELECT reason ~ '^rows in \d+ MB of files, counted in ([2-9]|\d\d+) parts' AS in_files, results, peak_memory < 2.2 * 1024 * 1024 AS within_memory FROM batmap_last_run();
+CREATE TABLE of_texts AS SELECT row_number() OVER () AS at, t.* FROM batmap_edge_triangles_of('SELECT ''n'' || a, ''n'' || b FROM graph') t;
+SELECT reason ~ '^rows in \d+ MB of files, counted in ([2-9]|\d\d+) parts' AS in_files, results FROM batmap_last_run();
+SELECT count(*) FROM ((TABLE of_edges EXCEPT ALL TABLE of_edges_in_memory) UNION ALL (TABLE of_edges_in_memory EXCEPT ALL TABLE of_edges)) d;
+SELECT count(*) FROM ((TABLE of_texts EXCEPT ALL TABLE of_texts_in_memory) UNION ALL (TABLE of_texts_in_memory EXCEPT ALL TABLE of_texts)) d;
+SELECT *, triangles = (SELECT sum(e.triangles) / 3 FROM of_edges e) AS third FROM batmap_triangles('graph');
+SELECT reason ~ '^rows in \d+ MB of files, counted in \d+ parts' AS in_files FROM batmap_last_run();
+SELECT * FROM batmap_triangles('SELECT (a * 1000000007::int8), (b * 1000000007::int8) FROM graph');
+SELECT count(*) FROM pg_ls_tmpdir();
+SELECT count(*) FROM (SELECT * FROM batmap_edge_triangles('graph') LIMIT 3) e;
+\set VERBOSITY sqlstate
+SET temp_file_limit = '64kB';
+SELECT * FROM batmap_triangles('graph');
+SELECT count(*) FROM batmap_edge_triangles('graph');
+RESET temp_file_limit;
+\set VERBOSITY default
+SELECT count(*) FROM pg_ls_tmpdir();
+RESET batmap.work_mem;
+DROP TABLE graph, of_edges, of_edges_in_memory, of_texts, of_texts_in_memory;

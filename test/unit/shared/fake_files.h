@@ -13,10 +13,11 @@ namespace batmap::test {
 
 struct FileFailed {};
 
-/// Replaces files by memory. Writing fails when `room` bytes are used up; bytes that are written again count again.
+/// Replaces files by memory. Writing fails when `room` bytes are used up; bytes that are written again count again. Reading fails
+/// after `reads` calls of the host.
 class FakeFiles final : public TempFiles {
  public:
-  explicit FakeFiles(uint64_t room = UINT64_MAX) : room_(room) {}
+  explicit FakeFiles(uint64_t room = UINT64_MAX, uint64_t reads = UINT64_MAX) : room_(room), reads_(reads) {}
 
   /// Bytes of the host's file, including regions that were given back.
   uint64_t bytes() const { return bytes_.size(); }
@@ -33,11 +34,13 @@ class FakeFiles final : public TempFiles {
     std::ranges::copy(bytes, bytes_.begin() + static_cast<std::ptrdiff_t>(at));
   }
   void read_at(uint64_t at, std::span<std::byte> bytes) override {
+    if (reads_-- == 0) throw FileFailed();
     if (bytes_.size() < at || bytes_.size() - at < bytes.size()) throw FileFailed();
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at), bytes.size(), bytes.begin());
   }
 
   uint64_t room_;
+  uint64_t reads_;
   uint64_t regions_begun_ = 0;
   std::vector<std::byte> bytes_;
 };
