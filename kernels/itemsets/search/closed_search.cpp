@@ -43,7 +43,11 @@ class ClosedSearch final : public ClosureNodes {
     pop(before);
   }
 
-  void visit_table(const MaskNode& node, std::span<const RootItem> leaf) override {
+  void visit_table(const MaskNode& node, std::span<const RootItem> leaf) override { tell_closed(node, leaf); }
+  void visit_table(const ListNode& node, std::span<const RootItem> leaf) override { tell_closed(node, leaf); }
+
+  template <typename Node>
+  void tell_closed(const Node& node, std::span<const RootItem> leaf) {
     walk_table(
         leaf, [&](size_t length) { return may_have(length); }, [&](size_t subset) { return is_passed(node, subset); },
         [](uint32_t support) { return support; },

@@ -215,6 +215,13 @@ bool ClosureNodes::is_passed(const BitNode& node, bool whole) {
   });
 }
 
+bool ClosureNodes::has_frequent_before(const ListNode& node, size_t subset) {
+  return has_frequent_before(node, [&](const auto& take) {
+    for (size_t k = 0; k < node.size(); ++k)
+      if (contains(leaf_subset_[k], subset) && !take(bits_before(node, k), k, node.transaction(k).weight)) return;
+  });
+}
+
 bool ClosureNodes::has_frequent_before(const ListNode& node) {
   return has_frequent_before(node, [&](const auto& take) {
     for (size_t k = 0; k < node.size(); ++k)

@@ -22,6 +22,7 @@ constexpr uint64_t kWordsPerOccurrence = 8;
 ClosureNodes::ClosureNodes(const TargetSearchInput& input, bool keeps_pairs)
     : TargetNodes(input),
       head_bit_(*options_.memory, counts_.size()),
+      leaf_subset_(*options_.memory, kBitTransactions),
       bit_before_(*options_.memory, kBitTransactions),
       bit_transaction_(*options_.memory, kBitTransactions),
       bit_items_(*options_.memory),
@@ -87,8 +88,10 @@ void ClosureNodes::search_below(const ListNode& node, std::span<const Candidate>
   const bool is_sparse =
       size > static_cast<size_t>(kLeafItems) && size * size * ((support + 63) / 64) > kWordsPerOccurrence * occurrences;
   const bool is_projected = support <= kBitTransactions ? is_sparse : is_sparse || size > kMaskItems;
-  if (is_projected) return search_projected(node, candidates);
-  if (support <= kBitTransactions) return search_bits(node, candidates, support);
+  if (is_projected) return search_projected(node, candidates, support);
+  if (support <= kBitTransactions)
+    return size <= static_cast<size_t>(kLeafItems) ? search_table(node, candidates, support)
+                                                   : search_bits(node, candidates, support);
   if (projected_depth_ == 0) add_all_pairs(candidates);
   if (node.lists == nullptr) return search_lists(node.occurrences, candidates, support);
   Buffer<ItemOccurrence> own(*options_.memory, node.size());
@@ -124,7 +127,7 @@ ClosureNodes::Passed ClosureNodes::passed_over(RootItem a, RootItem b) const {
 }
 
 /// Searches the candidates of the path's node in its transactions, which are projected to them.
-void ClosureNodes::search_projected(const ListNode& node, std::span<const Candidate> candidates) {
+void ClosureNodes::search_projected(const ListNode& node, std::span<const Candidate> candidates, uint32_t support) {
   const size_t size = candidates.size();
   if (projected_.size() == projected_depth_) projected_.push_back(std::make_unique<ProjectedLists>(options_));
   ProjectedLists& lists = *projected_[projected_depth_++];
@@ -135,12 +138,12 @@ void ClosureNodes::search_projected(const ListNode& node, std::span<const Candid
   }
   const auto bits = head_bit_.span();
   if (node.lists != nullptr)
-    lists.project(*node.lists, node.projected, index_.span(), bits, items);
+    lists.project(*node.lists, node.projected, node.occurrences, support, index_.span(), bits, items);
   else
-    lists.project(root_.lists, node.occurrences, index_.span(), bits, items);
+    lists.project(root_.lists, node.occurrences, support, index_.span(), bits, items);
   for (const RootItem item : items) index_[index_of(item)] = 0;
 
-  Buffer<uint32_t> counts(*options_.memory, size + ProjectedLists::kEnds, Fill::kZero);
+  Buffer<uint32_t> counts(*options_.memory, lists.counts_pairs() ? 0 : size + ProjectedLists::kEnds, Fill::kZero);
   std::vector<NodeItem> found;
   std::vector<Candidate> children;
   std::vector<bool> is_child(size);  // of a candidate before it
@@ -149,35 +152,39 @@ void ClosureNodes::search_projected(const ListNode& node, std::span<const Candid
   for (size_t k = 0; k < size; ++k) {
     const uint32_t min_count = threshold();
     if (candidates[k].support < min_count) continue;
-    ListNode child{node.occurrences, items[k], &lists, lists.list(NodeItem{static_cast<uint32_t>(k)})};
+    const NodeItem own{static_cast<uint32_t>(k)};
+    ListNode child{node.occurrences, items[k], &lists, lists.list(own)};
     if (is_child[k])
       child.passed = Passed::kFrequent;
     else if (is_branch)
       child.passed = passed_over(first, items[k]);
     else if (node.passed == Passed::kNone)
       child.passed = Passed::kNone;
-    uint64_t passed = ~uint64_t{0};
-    std::fill(counts.end() - ProjectedLists::kEnds, counts.end(), min_count);  // so that the ends are never found
-    for (const ProjectedOccurrence& occurrence : child.projected) {
-      passed &= occurrence.before;
-      const uint32_t weight = node.occurrences[occurrence.transaction].weight;
-      // Copies: what is captured by reference is loaded again after each store.
-      lists.visit_behind(occurrence, [own = counts.data(), weight, min_count, &found](NodeItem item, size_t) {
-        const uint32_t count = own[index_of(item)] += weight;
-        if (count - min_count < weight) [[unlikely]]
-          found.push_back(item);
-      });
-    }
-    poll_.after(4 * child.projected.size() + size);
-    std::sort(found.begin(), found.end());
-    for (const NodeItem item : found) {
-      children.push_back({items[index_of(item)], counts[index_of(item)]});
+    const auto take = [&](NodeItem item, uint32_t count) {
+      children.push_back({items[index_of(item)], count});
       is_child[index_of(item)] = true;
       if (is_branch) add_pair(items[k], items[index_of(item)]);
+    };
+    if (lists.counts_pairs()) {
+      lists.visit_frequent_behind(own, min_count, take);
+    } else {
+      std::fill(counts.end() - ProjectedLists::kEnds, counts.end(), min_count);  // so that the ends are never found
+      for (const ProjectedOccurrence& occurrence : child.projected) {
+        const uint32_t weight = node.occurrences[occurrence.transaction].weight;
+        // Copies: what is captured by reference is loaded again after each store.
+        lists.visit_behind(occurrence, [to = counts.data(), weight, min_count, &found](NodeItem item, size_t) {
+          const uint32_t count = to[index_of(item)] += weight;
+          if (count - min_count < weight) [[unlikely]]
+            found.push_back(item);
+        });
+      }
+      std::sort(found.begin(), found.end());
+      for (const NodeItem item : found) take(item, counts[index_of(item)]);
+      std::fill_n(counts.begin() + k, size - k, 0u);
+      found.clear();
     }
-    std::fill_n(counts.begin() + k, size - k, 0u);
-    if (passed == 0 || !is_covered(child)) extend_lists(child, candidates[k], children);
-    found.clear();
+    poll_.after(4 * child.projected.size() + size);
+    if (lists.common(own) == 0 || !is_covered(child)) extend_lists(child, candidates[k], children);
     children.clear();
   }
   --projected_depth_;
@@ -408,6 +415,17 @@ void ClosureNodes::extend_masks(const MaskNode& node) {
 
 // ---- tables
 
+namespace {
+
+/// Turns bits of each subset into those that all its supersets have, itself among them. @param size  the number of subsets
+void intersect_supersets(uint64_t* table, size_t size) {
+  for (size_t bit = 1; bit < size; bit *= 2)
+    for (size_t block = 0; block < size; block += 2 * bit)
+      for (size_t k = block; k < block + bit; ++k) table[k] &= table[k + bit];
+}
+
+}  // namespace
+
 void ClosureNodes::search_table(const MaskNode& node) {
   const size_t size = size_t{1} << std::popcount(node.candidates);
   for (size_t w = 0; w < words_; ++w) std::fill_n(passed_table_.begin() + w * LeafTable::kSize, size, ~uint64_t{0});
@@ -418,14 +436,54 @@ void ClosureNodes::search_table(const MaskNode& node) {
         passed_table_[w * LeafTable::kSize + indexes[k]] &= contains(list.masks[k], node.with) ? shared : ~uint64_t{0};
       }
   });
-  for (size_t w = 0; w < words_; ++w) {
-    uint64_t* const table = passed_table_.begin() + w * LeafTable::kSize;
-    for (size_t bit = 1; bit < size; bit *= 2)
-      for (size_t block = 0; block < size; block += 2 * bit)
-        for (size_t k = block; k < block + bit; ++k) table[k] &= table[k + bit];
-  }
+  for (size_t w = 0; w < words_; ++w) intersect_supersets(passed_table_.begin() + w * LeafTable::kSize, size);
   RootItem leaf[kLeafItems];
   visit_table(node, {leaf, items_of(node.candidates, leaf)});
+}
+
+/// Searches all subsets of the candidates of the path's node. @param support  at most kBitTransactions
+void ClosureNodes::search_table(const ListNode& node, std::span<const Candidate> candidates, uint32_t support) {
+  const auto items = static_cast<int>(candidates.size());
+  const size_t size = size_t{1} << items;
+  uint32_t* const supports = table_.clear(items);
+  uint64_t* const common = list_table_;
+  std::fill_n(common, size, ~uint64_t{0});
+  give_bits(candidates);
+  for (size_t k = 0; k < node.size(); ++k) {
+    const ItemOccurrence& transaction = node.transaction(k);
+    uint64_t subset = 0;
+    if (node.lists != nullptr)
+      node.lists->visit_behind(node.projected[k],
+                               [&, lists = node.lists](NodeItem item, size_t) { subset |= bit_of(lists->item(item)); });
+    else
+      subset = mask_of(part_of(transaction, Part::kBehind));
+    leaf_subset_[k] = static_cast<uint8_t>(subset);
+    supports[subset] += transaction.weight;
+    common[subset] &= bits_before(node, k);
+    poll_.after(transaction.end - transaction.begin);
+  }
+  forget_bits(candidates);
+  kernel_.sum_supersets(supports, items);
+  supports[0] = support;
+  intersect_supersets(common, size);
+  if (projected_depth_ == 0) {
+    const uint32_t min_count = threshold();
+    for (size_t a = 0; a < candidates.size(); ++a)
+      for (size_t b = a + 1; b < candidates.size(); ++b)
+        if (supports[size_t{1} << a | size_t{1} << b] >= min_count) add_pair(candidates[a].item, candidates[b].item);
+  }
+  RootItem leaf[kLeafItems];
+  for (size_t k = 0; k < candidates.size(); ++k) leaf[k] = candidates[k].item;
+  visit_table(node, std::span<const RootItem>(leaf, candidates.size()));
+}
+
+/// Is there an item, among those passed over before the leaf, that all transactions with this subset have?
+bool ClosureNodes::is_covered_on_table(const ListNode& node, size_t subset) {
+  CommonItems common(*this, list_table_[subset]);
+  poll_.after(node.size());
+  for (size_t k = 0; k < node.size(); ++k)
+    if (contains(leaf_subset_[k], subset) && !common.keep(before(node, k))) return false;
+  return true;
 }
 
 }  // namespace batmap

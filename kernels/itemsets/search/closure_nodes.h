@@ -5,9 +5,11 @@
 // Uchida, Arimura (LCM, FIMI 2003 and 2004); the forms are ours.
 //
 // A node on lists with many candidates projects its transactions, which gives the occurrences of each child. A node with
-// few transactions has a bit for each, and items are the bits of their transactions: the last form of sparse data, as
-// masks and tables are of dense data. On lists, and where few transactions merge to a mask, the items passed over share
-// the bits of one word. Without a common bit there is no common item; with one the transactions are looked at.
+// few transactions is a table of all subsets of its candidates if these are at most kLeafItems. With more candidates it
+// has a bit for each transaction, and items are the bits of their transactions. Table and bits are the last forms of
+// sparse data, as masks and tables are of dense data. On lists, and where few transactions merge to a mask, the items
+// passed over share the bits of one word. Without a common bit there is no common item; with one the transactions are
+// looked at.
 #pragma once
 
 #include <algorithm>
@@ -66,6 +68,8 @@ class ClosureNodes : public TargetNodes {
   virtual void visit_masks(const MaskNode& child) = 0;
   /// table_ has the supports of all subsets of the leaf's items, which are the node's candidates.
   virtual void visit_table(const MaskNode& node, std::span<const RootItem> leaf) = 0;
+  /// The same for a node on lists. The path has its itemset.
+  virtual void visit_table(const ListNode& node, std::span<const RootItem> leaf) = 0;
   /// The candidates of the first node on masks have their bits. @return false if there is no answer below it
   virtual bool begin_masks(std::span<const Candidate>) { return true; }
 
@@ -126,6 +130,10 @@ class ClosureNodes : public TargetNodes {
         return is_exact(w) || is_covered_by_heads(path_bits_ | bits_of(subset, node.candidates));
     return false;
   }
+  /// covered() for a leaf on lists.
+  bool is_passed(const ListNode& node, size_t subset) {
+    return list_table_[subset] != 0 && is_covered_on_table(node, subset);
+  }
   /// The bits of `items` at the positions set in `subset`.
   static uint64_t bits_of(size_t subset, uint64_t items) {
     uint64_t bits = 0;
@@ -136,6 +144,8 @@ class ClosureNodes : public TargetNodes {
   /// Is an item passed over frequent with the node? @param whole  with the node and all of its candidates
   bool is_passed(const BitNode& node, bool whole);
   bool has_frequent_before(const ListNode& node);
+  /// Is an item, among those passed over before the leaf, frequent with the node and this subset of its candidates?
+  bool has_frequent_before(const ListNode& node, size_t subset);
 
   std::vector<RootItem> shared_;  // scratch
   uint64_t path_bits_ = 0;        // the items of the path that were candidates of the first node on masks
@@ -158,7 +168,9 @@ class ClosureNodes : public TargetNodes {
   void add_all_pairs(std::span<const Candidate> candidates);
   void add_perfect_pairs(std::span<const RootItem> perfect, std::span<const Candidate> children);
   Passed passed_over(RootItem a, RootItem b) const;
-  void search_projected(const ListNode& node, std::span<const Candidate> candidates);
+  void search_projected(const ListNode& node, std::span<const Candidate> candidates, uint32_t support);
+  void search_table(const ListNode& node, std::span<const Candidate> candidates, uint32_t support);
+  bool is_covered_on_table(const ListNode& node, size_t subset);
   void search_bits(const ListNode& node, std::span<const Candidate> candidates, uint32_t support);
   void push_bit_item(const Candidate& candidate);
   void walk_bits(const BitNode& node);
@@ -203,6 +215,10 @@ class ClosureNodes : public TargetNodes {
   Buffer<uint64_t> pairs_behind_;
   size_t pair_words_ = 0;
   bool pairs_are_exact_ = true;
+
+  // A table of a node on lists.
+  uint64_t list_table_[LeafTable::kSize];  // [subsets] common bits of the items passed over in its transactions
+  Buffer<uint8_t> leaf_subset_;            // [transactions of the node] the candidates that it has
 
   // Nodes on bits: the first one, and a stack of those below it.
   static constexpr uint32_t kBitTransactions = 512;

@@ -104,12 +104,28 @@ class MaximalSearch final : public ClosureNodes {
     }
     add_subsets(leaf.size(), is_found);
     if (is_found[(size_t{1} << leaf.size()) - 1]) return;
+    answer_table(node, leaf, node.candidates, [&](size_t subset) { return is_found[subset]; });
+  }
+
+  void visit_table(const ListNode& node, std::span<const RootItem> leaf) override {
+    const size_t all = (size_t{1} << leaf.size()) - 1;
+    const auto is_contained = [&](size_t subset) {
+      return node.passed != Passed::kNone && has_frequent_before(node, subset);
+    };
+    // One candidate alone is looked at below, as the only answer that there can be.
+    if (leaf.size() > 1 && table_.supports[all] >= threshold() && is_contained(all)) return;
+    answer_table(node, leaf, 0, is_contained);
+  }
+
+  /// @param bits          of the leaf's items, if they have bits
+  /// @param is_contained  is_contained(subset): does a maximal itemset with an item passed over have it?
+  template <typename Node, typename IsContained>
+  void answer_table(const Node& node, std::span<const RootItem> leaf, uint64_t bits, const IsContained& is_contained) {
     walk_table(
         leaf, [](size_t) { return true; }, [&](size_t subset) { return is_passed(node, subset); },
         [min_count = threshold()](uint32_t) { return min_count; },
         [&](const LeafStep& step, std::span<const RootItem> items) {
-          if (is_found[step.subset]) return;
-          answer(items, bits_of(step.subset, node.candidates), table_.supports[step.subset]);
+          if (!is_contained(step.subset)) answer(items, bits_of(step.subset, bits), table_.supports[step.subset]);
         });
   }
 

@@ -76,9 +76,10 @@ class TargetNodes : public TargetSearch {
   /// Gives the candidates their bits, until forget_bits().
   void give_bits(std::span<const Candidate> candidates);
   void forget_bits(std::span<const Candidate> candidates);
+  uint64_t bit_of(RootItem item) const { return bit_[index_of(item)]; }
   uint64_t mask_of(std::span<const RootItem> items) const {
     uint64_t mask = 0;
-    for (const RootItem item : items) mask |= bit_[index_of(item)];
+    for (const RootItem item : items) mask |= bit_of(item);
     return mask;
   }
   /// Makes masks_ of the transactions. @param added  added(items before, index of the mask), for each transaction

@@ -246,6 +246,20 @@ TEST(ItemsetRun, ListsAnswerTargetsLikeTheOracle) {
         if (random.chance(density)) rows.push_back({tid, item < 4 ? 1000 + item : 2000 + tid % 9 * 12 + item});
     all.push_back({"groups", std::move(rows), 11});
   }
+  // The rarest item meets every other one in two transactions: its node has more candidates than pairs are counted of.
+  std::vector<TidItem> rows;
+  int64_t next = 0;
+  for (int64_t a = 0; a < 33; ++a) {
+    rows.push_back({a, 5000});
+    for (int64_t b = 0; b < a; ++b) {
+      // Some pairs of transactions have two or three items.
+      for (const int64_t end = next + 1 + (b % 9 == 0 ? a % 3 : 0); next < end; ++next) {
+        rows.insert(rows.end(), {{a, next}, {b, next}});
+        for (int k = 0; k < 34; ++k) rows.push_back({33 + random.signed_below(4000), next});
+      }
+    }
+  }
+  all.push_back({"many candidates", std::move(rows), 2});
   uint64_t answers = 0;
   for (const Wide& wide : all) {
     const TidsetOracle oracle(wide.rows, static_cast<uint64_t>(wide.min_count));
