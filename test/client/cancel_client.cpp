@@ -193,6 +193,7 @@ class Range {
  private:
   void prepare(const Target& target) {
     session_.reset();
+    session_.must("SET jit = off");  // compiling takes the server 0.1 s, in which it does not check for a cancel
     for (const std::string& setting : target.settings) session_.must("SET " + setting);
   }
 
