@@ -23,6 +23,17 @@ constexpr size_t kHugePagesFrom = size_t{4} << 20;
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kTrimFrom = size_t{8} << 20;
 
+void ask_for_huge_pages(void* block, size_t bytes) {
+  if (bytes >= kHugePagesFrom) madvise(block, bytes, MADV_HUGEPAGE);  // advice only: failure changes nothing
+}
+
+void* map_block(size_t bytes) {
+  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) throw std::bad_alloc();
+  ask_for_huge_pages(block, bytes);
+  return block;
+}
+
 }  // namespace
 
 MemoryMeter::~MemoryMeter() {
@@ -60,10 +71,23 @@ void* allocate_block(size_t bytes, bool zeroed) {
     if (zeroed) std::memset(block, 0, bytes);
     return block;
   }
-  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (block == MAP_FAILED) throw std::bad_alloc();
-  if (bytes >= kHugePagesFrom) madvise(block, bytes, MADV_HUGEPAGE);  // advice only: failure changes nothing
-  return block;
+  return map_block(bytes);
+}
+
+void* grow_block(void* block, size_t bytes, size_t more_bytes) {
+  void* larger = allocate_block(more_bytes, false);
+  if (bytes < kMapFrom) {
+    if (bytes > 0) std::memcpy(larger, block, bytes);
+    free_block(block, bytes);
+    return larger;
+  }
+  // The pages move to the addresses that were just reserved, which a sanitizer has thus seen.
+  if (mremap(block, bytes, more_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, larger) == MAP_FAILED) {
+    munmap(larger, more_bytes);
+    throw std::bad_alloc();
+  }
+  ask_for_huge_pages(larger, more_bytes);
+  return larger;
 }
 
 void free_block(void* block, size_t bytes) noexcept {

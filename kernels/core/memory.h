@@ -59,6 +59,9 @@ class MemoryMeter {
 namespace detail {
 /// @return 64-byte aligned memory, zeroed if asked; @throws std::bad_alloc
 void* allocate_block(size_t bytes, bool zeroed);
+/// A block with more bytes in place of this one, and with its contents. Large blocks keep their pages: nothing is copied.
+/// @param block  may be nullptr if bytes is 0 @throws std::bad_alloc; then the block is as it was
+void* grow_block(void* block, size_t bytes, size_t more_bytes);
 void free_block(void* block, size_t bytes) noexcept;
 }  // namespace detail
 
@@ -95,6 +98,22 @@ class Buffer {
     return *this;
   }
   ~Buffer() { reset(); }
+
+  /// Keeps the elements and makes room for more. Only the difference is charged, while both blocks of less than 1 MiB exist
+  /// for a moment. @param size  no less than size() @throws Error{kMemoryLimit}, std::bad_alloc; then nothing has changed
+  void grow(MemoryMeter& meter, size_t size) {
+    if (size > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+    const size_t more = (size - size_) * sizeof(T);
+    meter.charge(more);
+    try {
+      data_ = static_cast<T*>(detail::grow_block(data_, bytes(), size * sizeof(T)));
+    } catch (...) {
+      meter.release(more);
+      throw;
+    }
+    meter_ = &meter;
+    size_ = size;
+  }
 
   void reset() noexcept {
     if (data_ == nullptr) return;
@@ -177,9 +196,7 @@ class GrowingBuffer {
   void grow(size_t needed) {
     size_t capacity = buffer_.size() < 64 ? 64 : buffer_.size() * 2;
     if (capacity < needed) capacity = needed;
-    Buffer<T> larger(*meter_, capacity);
-    for (size_t i = 0; i < size_; ++i) larger[i] = buffer_[i];
-    buffer_ = std::move(larger);
+    buffer_.grow(*meter_, capacity);
   }
 
   MemoryMeter* meter_;

@@ -188,18 +188,24 @@ PairForecast forecast_pairs(const RowPartitions& rows, const PairQuery& query, c
   fits_into_memory([&] { sketch = make_answer_size_sketch(kept.size, kept.pairs, sample, options); });
   std::array<PairEstimate, kPairMethods> estimates;
   estimates.fill({.fits = true});
-  for (size_t part = 0; part < parts.size(); ++part) {
+  const auto add = [&](size_t part) {
     const LoadedRows loaded(parts[part], options);
     const EncodedRelation relation(loaded.chunks(), {}, options);
     Buffer<Rank> global_rank;
     KeptItems own = keep_items_of_partition(relation, parts.totals(), kept, global_rank, options);
-    if (own.size == 0) continue;
+    if (own.size == 0) return;
     const TransactionLengths lengths = transaction_lengths(relation, own, options);
-    forecast.pair_instances += lengths.pair_instances;
-    add_part(choose_pair_method(describe_job(relation, own, lengths, query.kernels, options)), estimates);
+    const PairChoice choice = choose_pair_method(describe_job(relation, own, lengths, query.kernels, options));
     for (Rank& rank : own.rank_of_code)
       if (rank != KeptItems::kDropped) rank = global_rank[index_of(rank)];
-    if (sketch && !fits_into_memory([&] { sketch->add(relation, own, lengths); })) sketch.reset();
+    if (sketch) sketch->add(relation, own, lengths);
+    forecast.pair_instances += lengths.pair_instances;
+    add_part(choice, estimates);
+  };
+  for (size_t part = 0; part < parts.size(); ++part) {
+    if (sketch && fits_into_memory([&] { add(part); })) continue;
+    sketch.reset();
+    add(part);
   }
   forecast.choice = choose_among(estimates);
   const double independent = independent_pairs(parts.totals(), kept, min_count, options, forecast);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/poll.h"
 #include "core/polled.h"
 #include "core/thread_team.h"
 
@@ -13,17 +14,20 @@ namespace batmap {
 CountedPairs::CountedPairs(std::span<GrowingBuffer<PairCount>> found, size_t items, const ExecutionOptions& options)
     : row_begin(*options.memory, items + 1, Fill::kZero) {
   size_t count = 0;
+  Poll poll(options.cancel);
   for (const GrowingBuffer<PairCount>& pairs : found) {
-    options.cancel.throw_if_requested();
     count += pairs.size();
-    for (const PairCount& pair : pairs.span()) ++row_begin[pair.a + 1];
+    for (const PairCount& pair : pairs.span()) {
+      poll.after(1);
+      ++row_begin[pair.a + 1];
+    }
   }
   std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
   partners = Buffer<uint64_t>(*options.memory, count);
   for (GrowingBuffer<PairCount>& pairs : found) {
-    for (size_t k = 0; k < pairs.size(); ++k) {
-      if ((k & 0xffff) == 0) options.cancel.throw_if_requested();
-      partners[row_begin[pairs[k].a]++] = uint64_t{pairs[k].b} << 32 | pairs[k].count;
+    for (const PairCount& pair : pairs.span()) {
+      poll.after(1);
+      partners[row_begin[pair.a]++] = uint64_t{pair.b} << 32 | pair.count;
     }
     pairs.reset();
   }

@@ -242,7 +242,21 @@ TEST(GrowingBuffer, RoomIsCountedOnlyWhenAdded) {
   EXPECT_TRUE(std::equal(buffer.begin(), buffer.end(), expected.begin(), expected.end()));
 }
 
-// Growing needs the old and the new block at once. Without room for both, the old elements stay.
+// A block of 1 MiB or more keeps its pages when it grows: only what is added is charged.
+TEST(GrowingBuffer, LargeBlocksGrowWithoutASecondBlock) {
+  constexpr size_t kElements = size_t{16} << 20;  // 64 MiB
+  MemoryMeter meter(kElements * sizeof(uint32_t));
+  GrowingBuffer<uint32_t> buffer(meter);
+  for (size_t i = 0; i < kElements; ++i) buffer.push_back(static_cast<uint32_t>(i * 2654435761));
+  EXPECT_EQ(meter.current(), meter.limit());
+  for (size_t i = 0; i < kElements; ++i) ASSERT_EQ(buffer[i], static_cast<uint32_t>(i * 2654435761));
+  EXPECT_EQ(code_of([&] { buffer.push_back(0); }), ErrorCode::kMemoryLimit);
+  EXPECT_EQ(buffer.size(), kElements);
+  EXPECT_EQ(buffer[kElements - 1], static_cast<uint32_t>((kElements - 1) * 2654435761)) << "a failed growth loses nothing";
+  buffer.reset();
+  EXPECT_EQ(meter.current(), 0u);
+}
+
 TEST(GrowingBuffer, AFailedGrowthLosesNothing) {
   MemoryMeter meter(2000);
   GrowingBuffer<uint32_t> buffer(meter);
