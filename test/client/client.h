@@ -349,6 +349,31 @@ inline Process look_at(pid_t pid) {
   return p;
 }
 
+// How late the end of a statement is: the time since this was made, in ms. Other processes of the machine may keep a backend
+// from running, so the processor time of all its threads counts where that is less; but no more than a second is forgiven.
+class Lateness {
+ public:
+  explicit Lateness(pid_t pid) {
+    if (clock_getcpuclockid(pid, &processor_) != 0) throw std::runtime_error("no clock for the backend");
+    used_before_ = used_ms();
+  }
+  double ms() const {
+    const double wall = ms_since(start_);
+    return std::max(std::min(wall, used_ms() - used_before_), wall - kForgivenMs);
+  }
+
+ private:
+  static constexpr double kForgivenMs = 1000;
+  double used_ms() const {
+    timespec used{};
+    if (clock_gettime(processor_, &used) != 0) throw std::runtime_error("the backend has no processor time");
+    return 1e3 * static_cast<double>(used.tv_sec) + 1e-6 * static_cast<double>(used.tv_nsec);
+  }
+  clockid_t processor_{};
+  double used_before_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
 // Waits until a process is gone. @return the ms that it took, or -1 if it still exists after `limit_ms`
 inline double wait_gone(pid_t pid, double limit_ms) {
   const auto start = Clock::now();
