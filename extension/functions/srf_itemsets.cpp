@@ -1,6 +1,7 @@
 // Table functions batmap_itemsets, also over stored counts, batmap_itemsets_of and batmap_itemset_spectrum: arguments,
 // input, and rows of the answer.
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "extension/server/device_use.h"
@@ -274,7 +275,8 @@ void expect_itemset_rows(const PlannedCall& call, CallEstimate& estimate) {
   const double min_count = call.min_count(kMinCount, kMinSupport);
   const auto min_length = static_cast<int>(Max(1, call.number(kMinLength, 1)));
   const auto max_length = static_cast<int>(call.number(kMaxLength, LengthCounts::kMaxLength));
-  const LengthCounts itemsets = call.itemsets(min_count, max_length, estimate);
+  const double most = min_length > 1 ? HUGE_VAL : Max(1, call.number(kMaxResults, HUGE_VAL));
+  const LengthCounts itemsets = call.itemsets(min_count, max_length, most, estimate);
   estimate.rows = itemsets.between(min_length, max_length) * call.share_with(kInclude, itemsets.of[1], min_length);
   estimate.has_rows = true;
 }

@@ -1,5 +1,6 @@
 // Table functions batmap_rules, also over stored counts, and batmap_rules_of: arguments, input, and rows of the answer.
 #include <array>
+#include <cmath>
 
 #include "extension/server/device_use.h"
 #include "extension/streams/array_stream.h"
@@ -153,7 +154,7 @@ void expect_rules(const PlannedCall& call, CallEstimate& estimate) {
   const double min_count = call.min_count(kMinCount, kMinSupport);
   const auto max_lhs = static_cast<int>(Min(call.number(kMaxLhs, LengthCounts::kMaxLength), LengthCounts::kMaxLength));
   const auto max_rhs = static_cast<int>(Min(call.number(kMaxRhs, LengthCounts::kMaxLength), LengthCounts::kMaxLength));
-  const LengthCounts itemsets = call.itemsets(min_count, max_lhs + max_rhs, estimate);
+  const LengthCounts itemsets = call.itemsets(min_count, max_lhs + max_rhs, HUGE_VAL, estimate);
   for (int length = 2; length <= LengthCounts::kMaxLength; ++length) {
     double splits = 1;  // ways to choose the items of the right-hand side
     for (int rhs = 1; rhs < length && rhs <= max_rhs; ++rhs) {

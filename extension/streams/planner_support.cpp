@@ -228,11 +228,11 @@ double PlannedCall::min_count(int count_index, int share_index) const {
   return Max(1, Max(number(count_index, 1), std::ceil(number(share_index, 0) * inputs[0].items.transactions)));
 }
 
-LengthCounts PlannedCall::itemsets(double min_count, int max_length, CallEstimate& estimate) const {
+LengthCounts PlannedCall::itemsets(double min_count, int max_length, double most, CallEstimate& estimate) const {
   const ItemSupports& supports = inputs[0].items;
   const LengthCounts itemsets = expected_itemsets(supports.items(), supports.transactions, min_count, max_length);
   const double bits = kItemsetOperators + supports.transactions / kBitsAnOperator;
-  estimate.cost += itemsets.between(1, max_length) * bits * cpu_operator_cost;
+  estimate.cost += Min(itemsets.between(1, max_length), most) * bits * cpu_operator_cost;
   return itemsets;
 }
 

@@ -36,8 +36,8 @@ struct PlannedCall {
   bool has(int index) const { return value(index) != nullptr; }
   /// The smallest count of an answer, by one of two arguments.
   double min_count(int count_index, int share_index) const;
-  /// The itemsets in the rows of the only query; adds the cost of counting them.
-  LengthCounts itemsets(double min_count, int max_length, CallEstimate& estimate) const;
+  /// The itemsets in the rows of the only query; adds the cost of counting them. @param most  the search ends after so many
+  LengthCounts itemsets(double min_count, int max_length, double most, CallEstimate& estimate) const;
   /// The share of the pairs or itemsets of `length` items that have an item of an array argument.
   /// @param items  the number of all items
   double share_with(int array_index, double items, double length) const;

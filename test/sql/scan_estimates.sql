@@ -33,6 +33,11 @@ INSERT INTO calls VALUES
 ('batmap_all_pairs(''SELECT item, batmap_agg(tid) FROM %s GROUP BY 1'', 5)');
 SELECT call FROM calls WHERE NOT cost_of('SELECT * FROM ' || format(call, 'large')) > 5 * cost_of('SELECT * FROM ' || format(call, 'small'))
     OR is_unknown('SELECT * FROM ' || format(call, 'small'));
+-- a limit on the answers ends the search, and so limits the cost: nothing is compiled for a query that ends at once
+CREATE TABLE dense AS SELECT tid, item FROM generate_series(1, 100) tid, generate_series(1, 40) item WHERE (tid + item) % 20 > 0;
+ANALYZE dense;
+SELECT setting::float8 < cost_of(format('SELECT * FROM batmap_itemsets(''TABLE dense'', min_count => 2, max_results => %L)', most)) AS is_compiled
+FROM pg_settings, unnest('{NULL,1000,0}'::text[]) most WHERE name = 'jit_above_cost';
 -- the order of a join follows: few pairs are looked up by an index
 CREATE TABLE names AS SELECT item::int8, 'name ' || item AS name FROM generate_series(1, 50000) item;
 ALTER TABLE names ADD PRIMARY KEY (item);

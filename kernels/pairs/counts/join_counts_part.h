@@ -26,7 +26,7 @@ struct JoinPartQuery {
 };
 
 /// Appends the counts to `out`, as one finished value (pair_counts.h).
-/// Cost: that of a PairRun. Memory: 20 bytes a pair, and 32 to 64 bytes a candidate.
+/// Cost: that of a PairRun. Memory: 16 bytes a pair, and 32 to 64 bytes a candidate.
 /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
 RunRecord count_join_of_part(JoinedRelation joined, const JoinPartQuery& query, GrowingBuffer<std::byte>& out,
                              const ExecutionOptions& options);

@@ -34,7 +34,7 @@ struct PairPartQuery {
 };
 
 /// Appends the counts to `out`, as one finished value (pair_counts.h).
-/// Cost: that of a PairRun. Memory: 20 bytes a pair; or 32 to 64 bytes a candidate.
+/// Cost: that of a PairRun. Memory: 16 bytes a pair; or 32 to 64 bytes a candidate.
 /// @param rows  sealed
 /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
 RunRecord count_pairs_of_part(const RowLog& rows, const PairPartQuery& query, GrowingBuffer<std::byte>& out,
