@@ -16,7 +16,7 @@ from density_plot import crossings
 from svg_plot import COLORS, Axis, curve, frame, legend, opening, text
 
 RESULTS = Path(__file__).parent / "results"
-PLAIN = RESULTS / "2026-11-21-xeon-avx512-sql-plain.md"
+PLAIN = RESULTS / "2026-11-28-xeon-avx512-sql-plain.md"
 ENGINE = RESULTS / "2026-11-21-xeon-avx512-engine.txt"
 ITEMS = 1000
 WORDS = {"w1": "4,000 items, 10 million rows", "retail": "retail: 16,470 items, 0.9 million rows"}
