@@ -24,10 +24,8 @@ WORDS = {"w1": "4,000 items, 10 million rows", "retail": "retail: 16,470 items, 
 
 def machine(report):
     """What the caption says of the machine of a report."""
-    if report == PLAIN:
-        return "Xeon, AVX-512, 16 cores, PostgreSQL 15"
     found = re.search(r"` on (.*?), (\d+) cores, .*?PostgreSQL (\d+)", report.read_text(encoding="utf-8"))
-    return f"{found[1]}, {found[2]} cores, PostgreSQL {found[3]}"
+    return f"{found[1].replace('(R)', '')}, {found[2]} cores, PostgreSQL {found[3]}"
 
 
 def self_join(report):
@@ -36,7 +34,7 @@ def self_join(report):
     found = row.findall(report.read_text(encoding="utf-8"))
     assert [name for name, *_ in found] == list(WORDS), f"{report}: other rows than {list(WORDS)}"
     left, top, width, step = 24, 50, 640, 92
-    across = Axis([0.1, 200], left, left + width)
+    across = Axis([0.1, 500], left, left + width)
     out = opening(left + width + 90, top + step * len(found) + 44, "All pairs that occur together, seconds: a self-join in SQL", left)
     for tick in across.ticks():
         x = across.at(tick)
