@@ -27,13 +27,6 @@ void ask_for_huge_pages(void* block, size_t bytes) {
   if (bytes >= kHugePagesFrom) madvise(block, bytes, MADV_HUGEPAGE);  // advice only: failure changes nothing
 }
 
-void* map_block(size_t bytes) {
-  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (block == MAP_FAILED) throw std::bad_alloc();
-  ask_for_huge_pages(block, bytes);
-  return block;
-}
-
 }  // namespace
 
 MemoryMeter::~MemoryMeter() {
@@ -71,7 +64,10 @@ void* allocate_block(size_t bytes, bool zeroed) {
     if (zeroed) std::memset(block, 0, bytes);
     return block;
   }
-  return map_block(bytes);
+  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) throw std::bad_alloc();
+  ask_for_huge_pages(block, bytes);
+  return block;
 }
 
 void* grow_block(void* block, size_t bytes, size_t more_bytes) {
