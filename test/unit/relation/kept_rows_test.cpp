@@ -12,7 +12,6 @@
 
 #include "core/thread_team.h"
 #include "relation/bit_matrix.h"
-#include "relation/repeated_rows.h"
 #include "relation/tidlists.h"
 #include "relation/transaction_bits.h"
 #include "relation/transactions.h"
@@ -177,25 +176,6 @@ TEST(KeptRows, HashedKeysAreSharedOutToo) {
   std::ranges::stable_sort(rows, {}, &TidItem::tid);
   for (TidItem& pair : rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
   compare_forms(rows, false);
-}
-
-TEST(KeptRows, OneRepeatedRowAmongManyIsFound) {
-  std::vector<TidItem> rows = many_rows();
-  const auto key = [](const TidItem& pair) { return std::pair(pair.tid, pair.item); };
-  std::ranges::sort(rows, {}, key);
-  const auto same_row = [&](const TidItem& x, const TidItem& y) { return key(x) == key(y); };
-  rows.erase(std::unique(rows.begin(), rows.end(), same_row), rows.end());
-  Random random(kSeed + 1);
-  for (const bool by_tid : {true, false}) {
-    if (!by_tid) random.shuffle(rows);
-    for (const int threads : {1, 4}) {
-      MemoryMeter meter;
-      EXPECT_FALSE(has_repeated_rows(Grouped(rows, false, meter, threads).relation, {threads, &meter, {}})) << threads;
-      std::vector<TidItem> more = rows;
-      more.push_back(rows[rows.size() / 3]);
-      EXPECT_TRUE(has_repeated_rows(Grouped(more, false, meter, threads).relation, {threads, &meter, {}})) << threads;
-    }
-  }
 }
 
 TEST(KeptRows, CanBeCancelled) {
