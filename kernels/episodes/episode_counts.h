@@ -17,18 +17,14 @@
 //          64  uint32  gaps        1 to 65,535, all different
 //          68  uint32  zero
 //          72  gaps, each as int64 low and int64 high
-//              events, ascending: the first as zigzag, the others as the distance from the one before, less 1
-//              nodes, each before those below it. A node is an episode: the codes on its path. A code is the position of an
-//              event among those of the value times the kinds of gaps, plus the gap before it (0 for the first event; behind
-//              the gaps: the same time). Each node has: the distance of its last code from that of the node before it below
-//              the same node (at first, from -1); then twice its support, plus 1 if there are nodes below it. A 0 ends the
-//              nodes below a node. A node with a support of 0 is no episode, but only a path to others.
+//              events, ascending; then the tree of the episodes (core/counted_tree.h). A code is the position of an event
+//              among those of the value times the kinds of gaps, plus the gap before it (0 for the first event; behind the
+//              gaps: the same time). The codes of a path come in any order. Counts are supports
 //
-// Integers in events and nodes are varints, as short as possible. Each event is in an episode, and below each node without a
-// support there is one with a support, so equal counts have equal bytes. None is longer than 65,535 events.
+// Each event is in an episode. None is longer than 65,535 events.
 //
 // The state of an aggregate is a finished value, then other values behind it, then room, as in core/summed_values.h.
-// Source: the form is that of itemsets/counts/itemset_counts.h, for sequences.
+// Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +32,7 @@
 #include <span>
 #include <vector>
 
+#include "core/counted_tree.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/poll.h"
@@ -45,7 +42,6 @@
 namespace batmap {
 
 inline constexpr size_t kEpisodeCountsHeaderBytes = 72;
-inline constexpr size_t kMaxEpisodeLength = 65535;
 inline constexpr size_t kMaxEpisodeGaps = 65535;
 
 /// @throws Error{kTooLarge} if counts cannot be of so many gaps
@@ -102,25 +98,8 @@ EpisodeShape episode_counts_shape(const std::byte* value);
 /// The events of a finished value, ascending. @throws Error{kMemoryLimit, kCancelled}
 Buffer<int64_t> episode_counts_events(const std::byte* value, const ExecutionOptions& options);
 
-/// Iterates over the nodes of a finished value, each before those below it. Memory: 4 bytes for each event of the longest episode.
-class EpisodeCountsNodes {
- public:
-  explicit EpisodeCountsNodes(const std::byte* value);
-
-  /// @return false after the last node
-  bool next();
-  uint32_t length() const { return static_cast<uint32_t>(path_.size()); }  // of the episode
-  uint32_t code() const { return path_.back(); }                           // of its last event
-  std::span<const uint32_t> path() const { return path_; }                 // codes of all its events
-  uint64_t support() const { return support_; }                            // 0: only a path
-
- private:
-  const std::byte* at_;
-  const std::byte* end_;
-  std::vector<uint32_t> path_;
-  uint64_t support_ = 0;
-  bool has_below_ = true;
-};
+/// The tree of a finished value.
+TreeNodes episode_counts_nodes(const std::byte* value);
 
 /// Episodes as paths of codes. Memory: 4 bytes an event of each, and 24 an episode.
 class EpisodePaths {

@@ -94,9 +94,9 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
   std::map<uint32_t, LengthBatch> batches;
   Poll poll(options.cancel);
   uint64_t node = 0;
-  for (EpisodeCountsNodes nodes(candidates); nodes.next();) {
+  for (TreeNodes nodes = episode_counts_nodes(candidates); nodes.next();) {
     poll.after(8);
-    if (nodes.support() == 0) continue;
+    if (nodes.count() == 0) continue;
     poll.after(8 * uint64_t{nodes.length()});
     LengthBatch& batch = batches.try_emplace(nodes.length(), *options.memory).first->second;
     const size_t before = batch.symbols.size();
@@ -131,9 +131,9 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
 
   EpisodePaths occurring(options);  // sorted already
   node = 0;
-  for (EpisodeCountsNodes nodes(candidates); nodes.next();) {
+  for (TreeNodes nodes = episode_counts_nodes(candidates); nodes.next();) {
     poll.after(8);
-    if (nodes.support() == 0) continue;
+    if (nodes.count() == 0) continue;
     if (supports[node] > 0) occurring.add(nodes.path(), supports[node]);
     ++node;
   }
@@ -154,14 +154,14 @@ StoredEpisodes::StoredEpisodes(const std::byte* value, const EpisodeQuery& query
   const Buffer<uint8_t> included = listed(query.include, events_.span(), options);
   const Buffer<uint8_t> excluded = listed(query.exclude, events_.span(), options);
   Poll poll(options.cancel);
-  for (EpisodeCountsNodes nodes(value); nodes.next();) {
+  for (TreeNodes nodes = episode_counts_nodes(value); nodes.next();) {
     poll.after(8 + uint64_t{nodes.length()});
-    if (nodes.support() < std::max<uint64_t>(min_count, 1)) continue;
+    if (nodes.count() < std::max<uint64_t>(min_count, 1)) continue;
     if (query.min_length && nodes.length() < *query.min_length) continue;
     if (query.max_length && nodes.length() > *query.max_length) continue;
     if (query.include && !has_any(nodes.path(), included, gap_kinds_)) continue;
     if (query.exclude && has_any(nodes.path(), excluded, gap_kinds_)) continue;
-    answers_.add(nodes.path(), nodes.support());
+    answers_.add(nodes.path(), nodes.count());
   }
   // The order of a tree is that of the events and gaps, among those of one length.
   const std::span<EpisodePaths::Path> paths = answers_.paths();

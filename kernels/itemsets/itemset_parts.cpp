@@ -163,7 +163,7 @@ RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates
   ItemsetSorter sorter(options);
   std::vector<uint32_t> path;
   Poll poll(options.cancel);
-  for (ItemsetCountsNodes nodes(candidates); nodes.next();) {
+  for (TreeNodes nodes = itemset_counts_nodes(candidates); nodes.next();) {
     poll.after(8);
     if (nodes.count() == 0) continue;
     poll.after(8 * uint64_t{nodes.length()});
@@ -194,7 +194,7 @@ RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates
   // In the order of the candidates again, without those that do not occur, and without their items.
   size_t index = 0;
   ItemsetSorter occurring(options);  // sorted already
-  for (ItemsetCountsNodes nodes(candidates); nodes.next();) {
+  for (TreeNodes nodes = itemset_counts_nodes(candidates); nodes.next();) {
     poll.after(8);
     if (nodes.count() == 0) continue;
     const uint32_t node = node_of[index++];

@@ -42,14 +42,14 @@ KnownItemsets known_itemsets(const std::byte* counts, const ItemsetQuery& query,
   ItemsetSorter sorter(options);
   std::vector<uint32_t> ranks_of_path;
   uint32_t excluded_length = UINT32_MAX;  // of the node at which an excluded item came in
-  for (ItemsetCountsNodes nodes(counts); nodes.next();) {
+  for (TreeNodes nodes = itemset_counts_nodes(counts); nodes.next();) {
     poll.after(8);
     if (nodes.length() > excluded_length) continue;
-    excluded_length = excluded.contains(items[nodes.index()]) ? nodes.length() : UINT32_MAX;
+    excluded_length = excluded.contains(items[nodes.code()]) ? nodes.length() : UINT32_MAX;
     if (excluded_length != UINT32_MAX) continue;
     const auto support = static_cast<uint32_t>(nodes.count());
     if (!query.include) {
-      known.steps.push_back({Rank{nodes.index()}, nodes.length(), support});
+      known.steps.push_back({Rank{nodes.code()}, nodes.length(), support});
       continue;
     }
     if (support == 0) continue;

@@ -20,10 +20,10 @@ Bytes exact(const GrowingBuffer<std::byte>& buffer) { return {buffer.begin(), bu
 
 Supports read(const Bytes& value) {
   Supports supports;
-  for (EpisodeCountsNodes nodes(value.data()); nodes.next();) {
-    if (nodes.support() == 0) continue;
+  for (TreeNodes nodes = episode_counts_nodes(value.data()); nodes.next();) {
+    if (nodes.count() == 0) continue;
     const std::vector<uint32_t> path(nodes.path().begin(), nodes.path().end());
-    require(supports.emplace(path, nodes.support()).second, "an episode comes once");
+    require(supports.emplace(path, nodes.count()).second, "an episode comes once");
   }
   require(supports.size() == episode_counts_header(value.data()).episodes, "the header knows the episodes");
   return supports;

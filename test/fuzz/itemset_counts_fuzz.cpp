@@ -26,7 +26,7 @@ Bytes exact(const GrowingBuffer<std::byte>& buffer) { return {buffer.begin(), bu
 Counts read(const Bytes& value, MemoryMeter& meter) {
   const Buffer<int64_t> items = itemset_counts_items(value.data(), {.threads = 1, .memory = &meter, .cancel = {}});
   Counts counts;
-  for (ItemsetCountsNodes nodes(value.data()); nodes.next();) {
+  for (TreeNodes nodes = itemset_counts_nodes(value.data()); nodes.next();) {
     if (nodes.count() == 0) continue;
     std::vector<int64_t> itemset;
     for (const uint32_t index : nodes.path()) itemset.push_back(items[index]);
@@ -38,12 +38,13 @@ Counts read(const Bytes& value, MemoryMeter& meter) {
 }
 
 Bytes written(const Bytes& value, const ExecutionOptions& options) {
-  ItemsetCountsWriter writer(options);
-  const Buffer<int64_t> items = itemset_counts_items(value.data(), options);
-  for (const int64_t item : items) writer.add_item(item);
-  for (ItemsetCountsNodes nodes(value.data()); nodes.next();) writer.add_node(nodes.length(), nodes.index(), nodes.count());
+  AscendingWriter items(options);
+  TreeWriter tree(CodesBelow::kAscend, options);
+  for (const int64_t item : itemset_counts_items(value.data(), options)) items.add(item);
+  for (TreeNodes nodes = itemset_counts_nodes(value.data()); nodes.next();)
+    tree.add(nodes.length(), nodes.code(), nodes.count());
   GrowingBuffer<std::byte> out(*options.memory);
-  writer.finish(itemset_counts_header(value.data()).total, out);
+  finish_itemset_counts(items, tree, itemset_counts_header(value.data()).total, out);
   return exact(out);
 }
 

@@ -10,26 +10,21 @@
 //          24  uint64  total       transactions; at most 2^63 - 1
 //          32  uint64  itemsets    each with at least 1 transaction
 //          40  uint64  item_bytes  bytes of the items
-//          48  items, ascending: the first as zigzag, the others as the distance from the one before, less 1
-//              nodes, each before those below it. A node is an itemset: the items on its path, in ascending order. Each
-//              has: the distance of the position of its last item from that of the node before it below the same node (at
-//              first, from that of the node above, or from -1); then twice its count, plus 1 if there are nodes below it.
-//              A 0 ends the nodes below a node. A node with a count of 0 is no itemset, but only a path to others.
+//          48  items, ascending; then the tree of the itemsets (core/counted_tree.h). A code is the position of an item
+//              among those of the value, and codes ascend along a path. Counts are transactions
 //
-// Integers in items and nodes are varints, as short as possible. A position is the rank of an item among those of the
-// value. Each item is in an itemset, and below each node without a count there is one with a count, so equal counts have
-// equal bytes. Mostly an itemset takes 2 to 4 bytes, however long it is. None is longer than 65,535 items.
+// Mostly an itemset takes 2 to 4 bytes, however long it is. None is longer than 65,535 items.
 //
 // The state of an aggregate is a finished value, then other values behind it, then room, as in pair_counts.h.
-// Source: the tree is the one that candidates have since Agrawal, Srikant (1994); the bytes are ours.
+// Source: ours.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
+#include "core/counted_tree.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/summed_values.h"
@@ -37,7 +32,6 @@
 namespace batmap {
 
 inline constexpr size_t kItemsetCountsHeaderBytes = 48;
-inline constexpr size_t kMaxItemsetLength = 65535;
 
 struct ItemsetCountsHeader {
   uint8_t version;
@@ -59,53 +53,12 @@ inline ItemsetCountsHeader itemset_counts_header(const std::byte* bytes) { retur
 /// The items of a finished value, ascending. @throws Error{kMemoryLimit, kCancelled}
 Buffer<int64_t> itemset_counts_items(const std::byte* value, const ExecutionOptions& options);
 
-/// Iterates over the nodes of a finished value, each before those below it. Memory: 4 bytes for each item of the longest itemset.
-class ItemsetCountsNodes {
- public:
-  explicit ItemsetCountsNodes(const std::byte* value);
+/// The tree of a finished value. Codes are positions among its items.
+TreeNodes itemset_counts_nodes(const std::byte* value);
 
-  /// @return false after the last node
-  bool next();
-  uint32_t length() const { return static_cast<uint32_t>(path_.size()); }  // of the itemset
-  uint32_t index() const { return path_.back(); }                          // position of its last item
-  std::span<const uint32_t> path() const { return path_; }                 // positions of all its items
-  uint64_t count() const { return count_; }                                // 0: only a path
-
- private:
-  const std::byte* at_;
-  const std::byte* end_;
-  std::vector<uint32_t> path_;
-  uint64_t count_ = 0;
-  bool has_below_ = true;
-};
-
-/// Writes a finished value. First all its items, which must ascend and be in an itemset each; then its nodes, in order.
-class ItemsetCountsWriter {
- public:
-  explicit ItemsetCountsWriter(const ExecutionOptions& options)
-      : cancel_(options.cancel), items_(*options.memory), nodes_(*options.memory) {}
-
-  /// All: @throws Error{kMemoryLimit, kCancelled}
-  void add_item(int64_t item);
-  /// @param length  of the itemset: that of the node before and 1, or less
-  /// @param index   position of its last item @param count  0: only a path
-  void add_node(uint32_t length, uint32_t index, uint64_t count);
-  /// Appends the value to `out`. The writer must not be used afterwards. @param total  at least every count
-  void finish(uint64_t total, GrowingBuffer<std::byte>& out);
-
- private:
-  void end_node(uint32_t next_length);
-
-  CancelToken cancel_;
-  GrowingBuffer<std::byte> items_;
-  GrowingBuffer<std::byte> nodes_;
-  uint32_t item_count_ = 0;
-  int64_t item_ = 0;
-  uint64_t itemsets_ = 0;
-  std::vector<uint32_t> path_;  // positions, of the last node
-  uint64_t count_ = 0;          // of the last node, which is not written in full yet
-  uint32_t calls_ = 0;
-};
+/// Appends a finished value. @param items  all items; each is in an itemset @param nodes  a tree whose codes ascend; nothing is
+/// added to it then @param total  at least every count @throws Error{kMemoryLimit, kCancelled}
+void finish_itemset_counts(const AscendingWriter& items, TreeWriter& nodes, uint64_t total, GrowingBuffer<std::byte>& out);
 
 class ItemsetSorter;
 

@@ -248,8 +248,8 @@ TEST(EpisodeParts, ChangedBytesAreRefusedOrAnotherValue) {
       ++accepted;
       ASSERT_TRUE(is_episode_counts(changed, changed.size()));
       EpisodePaths paths(options);
-      for (EpisodeCountsNodes nodes(changed.data()); nodes.next();)
-        if (nodes.support() > 0) paths.add(nodes.path(), nodes.support());
+      for (TreeNodes nodes = episode_counts_nodes(changed.data()); nodes.next();)
+        if (nodes.count() > 0) paths.add(nodes.path(), nodes.count());
       const EpisodeCountsHeader header = episode_counts_header(changed.data());
       const Buffer<int64_t> events = episode_counts_events(changed.data(), options);
       GrowingBuffer<std::byte> out(meter);

@@ -39,24 +39,24 @@ struct ItemsetCountMap {
 CountBytes bytes_of(const GrowingBuffer<std::byte>& buffer) { return {buffer.begin(), buffer.end()}; }
 
 CountBytes written_counts(const ItemsetCountMap& map, const ExecutionOptions& options) {
-  ItemsetCountsWriter writer(options);
+  AscendingWriter items(options);
+  TreeWriter nodes(CodesBelow::kAscend, options);
   std::map<int64_t, uint32_t> position;
   for (const auto& [itemset, count] : map.counts)
     for (const int64_t item : itemset) position[item] = 0;
-  uint32_t items = 0;
   for (auto& [item, index] : position) {
-    writer.add_item(item);
-    index = items++;
+    index = items.count();
+    items.add(item);
   }
   std::vector<int64_t> before;
   for (const auto& [itemset, count] : map.counts) {
     const auto common = static_cast<size_t>(std::ranges::mismatch(before, itemset).in2 - itemset.begin());
     for (size_t at = common; at < itemset.size(); ++at)
-      writer.add_node(static_cast<uint32_t>(at + 1), position.at(itemset[at]), at + 1 == itemset.size() ? count : 0);
+      nodes.add(static_cast<uint32_t>(at + 1), position.at(itemset[at]), at + 1 == itemset.size() ? count : 0);
     before = itemset;
   }
   GrowingBuffer<std::byte> out(*options.memory);
-  writer.finish(map.total, out);
+  finish_itemset_counts(items, nodes, map.total, out);
   return bytes_of(out);
 }
 
@@ -86,12 +86,12 @@ ItemsetCountMap read_counts(const CountBytes& bytes) {
   const Buffer<int64_t> items = itemset_counts_items(bytes.data(), {.threads = 1, .memory = &meter, .cancel = {}});
   ItemsetCountMap map;
   map.total = header.total;
-  for (ItemsetCountsNodes nodes(bytes.data()); nodes.next();) {
+  for (TreeNodes nodes = itemset_counts_nodes(bytes.data()); nodes.next();) {
     std::vector<int64_t> itemset;
     for (const uint32_t index : nodes.path()) itemset.push_back(items[index]);
     EXPECT_TRUE(std::ranges::is_sorted(itemset));
     EXPECT_EQ(itemset.size(), nodes.length());
-    EXPECT_EQ(nodes.path().back(), nodes.index());
+    EXPECT_EQ(nodes.path().back(), nodes.code());
     if (nodes.count() > 0) {
       EXPECT_TRUE(map.counts.emplace(itemset, nodes.count()).second) << "an itemset comes once";
     }
@@ -295,13 +295,13 @@ TEST(ItemsetCounts, MalformedBytesAreRefused) {
 }
 
 TEST(ItemsetCounts, TooLongAnItemsetIsRefused) {
-  for (const size_t length : {kMaxItemsetLength, kMaxItemsetLength + 1}) {
+  for (const size_t length : {kMaxPathLength, kMaxPathLength + 1}) {
     ItemsetCountMap map;
     map.total = 1;
     std::vector<int64_t> itemset(length);
     for (size_t k = 0; k < length; ++k) itemset[k] = static_cast<int64_t>(k);
     map.counts[itemset] = 1;
-    EXPECT_EQ(are_refused(written_counts(map)), length > kMaxItemsetLength);
+    EXPECT_EQ(are_refused(written_counts(map)), length > kMaxPathLength);
   }
 }
 

@@ -205,11 +205,12 @@ TEST(ItemsetParts, RulesOfStoredCountsNeedAllSubsets) {
     return ErrorCode::kCancelled;
   };
   EXPECT_EQ(refusal(found_in(rows, with, options)), ErrorCode::kInvalidParameter);
-  ItemsetCountsWriter writer(options);
-  for (int64_t item = 0; item < 40; ++item) writer.add_item(item);
-  for (uint32_t item = 0; item < 40; ++item) writer.add_node(item + 1, item, 1);
+  AscendingWriter items(options);
+  TreeWriter nodes(CodesBelow::kAscend, options);
+  for (int64_t item = 0; item < 40; ++item) items.add(item);
+  for (uint32_t item = 0; item < 40; ++item) nodes.add(item + 1, item, 1);
   GrowingBuffer<std::byte> chain(meter);
-  writer.finish(1, chain);
+  finish_itemset_counts(items, nodes, 1, chain);
   EXPECT_EQ(refusal(value_of(chain)), ErrorCode::kInvalidParameter) << "40 items have 2^40 subsets";
 }
 
