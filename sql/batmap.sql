@@ -3093,6 +3093,10 @@ COMMENT ON CAST (bytea AS batmap) IS 'from the binary form';
 CREATE CAST (batmap AS bytea) WITH FUNCTION _batmap_to_bytea(batmap);
 COMMENT ON CAST (batmap AS bytea) IS 'to the binary form';
 
+CREATE FUNCTION batmap(elements int8[]) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN elements::batmap;
+COMMENT ON FUNCTION batmap(int8[]) IS 'the set of the elements of an array';
+
 CREATE FUNCTION batmap(elements int8[], universe int8) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_array_universe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap(int8[], int8) IS 'the set of the elements of an array, as a subset of 0 <= x < universe';

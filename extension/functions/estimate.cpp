@@ -29,14 +29,16 @@ struct ForecastCall : RunCall {
   PairQuery query;
   std::optional<RowLog> log;
   PairForecast forecast;
+  std::string described;  // where the rows are, if in files
 };
 
-void describe(const PairForecast& forecast, PairMethod method, char* text, size_t size) {
+/// @param files  where the rows are; empty if they are in memory
+void describe(const PairForecast& forecast, const char* files, PairMethod method, char* text, size_t size) {
   const PairEstimate& chosen = forecast.choice.estimates[static_cast<size_t>(forecast.choice.method)];
   const PairEstimate& estimate = forecast.choice.estimates[static_cast<size_t>(method)];
   if (method == forecast.choice.method)
     snprintf(text, size, "%s%s", estimate.fits ? "the fastest that fits" : "nothing fits; this needs the least memory",
-             forecast.parts == 0 ? "" : ("; " + rows_in_files(forecast.file_bytes, forecast.parts)).c_str());
+             files);
   else if (!estimate.fits)
     snprintf(text, size, "does not fit batmap.memory_limit");
   else
@@ -59,8 +61,9 @@ class ForecastStream final : public RowStream {
       call_->forecast = files != nullptr ? forecast_pairs(*files, query, call_->options)
                                          : forecast_pairs(rows.chunks(), query, call_->options);
       call_->log.reset();
-      call_->files.close_all();
+      if (files != nullptr) call_->described = "; " + rows_in_files(call_->forecast.file_bytes, call_->forecast.parts);
     });
+    call_->files.close_all();
     return this;
   }
 
@@ -70,7 +73,7 @@ class ForecastStream final : public RowStream {
     const PairMethodName& entry = kPairMethodNames[method_++];
     const PairEstimate& estimate = forecast.choice.estimates[static_cast<size_t>(entry.method)];
     char reason[160];
-    describe(forecast, entry.method, reason, sizeof reason);
+    describe(forecast, call_->described.c_str(), entry.method, reason, sizeof reason);
     int at = 0;
     values[at++] = CStringGetTextDatum(entry.name);
     values[at++] = CStringGetTextDatum("cpu");

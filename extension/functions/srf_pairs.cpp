@@ -211,7 +211,8 @@ RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const
   const KeptAnswer answer = read_kept_answer(PG_GETARG_OID(0), items, context, room);
   if constexpr (kAll) {
     if (answer.value == nullptr) return stream->run(query, answer);
-    check_counts_items(answer.value, false, other_form(operation, InvalidOid));
+    check_counts_items(answer.value, false,
+                       psprintf("The _of forms take text items, from batmap_kept_counts('%s').", answer.table));
     return nullptr;
   } else {
     return stream->run(query, counts_bytes(answer.value), nullptr);

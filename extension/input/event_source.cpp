@@ -77,10 +77,11 @@ void check_time_column(Oid actual, const EventInput& input) {
   if (!OidIsValid(input.time_type) || stands_for(actual, input.time_type)) return;
   if (is_integer(actual) && is_integer(input.time_type) && input.time_type == usual_time(input.time)) return;
   if (getBaseType(actual) == FLOAT4OID && input.time_type == FLOAT8OID) return;
-  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                  errmsg("first column of the input query must be %s, not %s, because the answer has times of this type",
-                         format_type_be(input.time_type), format_type_be(actual)),
-                  errhint("Give a NULL of the type of the times as the argument time_type, or cast the column.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH),
+           errmsg("first column of the input query must be %s, not %s, because the answer has times of this type",
+                  format_type_be(input.time_type), format_type_be(actual)),
+           errhint("Cast the column, or give batmap_episode_occurrences_at or _as a NULL of its type as time_type.")));
 }
 
 void check_columns(const UpToThreeColumns& columns, const EventInput& input) {

@@ -41,11 +41,24 @@ TargetEntry* column_named(List* columns, const char* name) {
 
 Oid type_of(const TargetEntry* column) { return getBaseType(exprType(reinterpret_cast<const Node*>(column->expr))); }
 
+/// Is this a type of sets of integers, as batmap is: one that is cast to int8[]?
+bool is_set(Oid type) {
+  Oid cast;
+  return find_coercion_pathway(INT8ARRAYOID, type, COERCION_ASSIGNMENT, &cast) == COERCION_PATH_FUNC && OidIsValid(cast);
+}
+
 /// Does a value hold a whole basket?
-bool holds_items(Oid type) { return OidIsValid(get_element_type(type)) || type == JSONBOID || type == JSONOID; }
+bool holds_items(Oid type) {
+  return OidIsValid(get_element_type(type)) || type == JSONBOID || type == JSONOID || is_set(type);
+}
 
 /// One row for each element of a basket.
 Expr* elements_of(Expr* basket, Oid type, bool of_numbers) {
+  if (is_set(type)) {
+    basket = reinterpret_cast<Expr*>(coerce_to_target_type(nullptr, reinterpret_cast<Node*>(basket), type, INT8ARRAYOID, -1,
+                                                           COERCION_ASSIGNMENT, COERCE_EXPLICIT_CAST, -1));
+    type = INT8ARRAYOID;
+  }
   const Oid element = get_element_type(type);
   Oid function = F_UNNEST_ANYARRAY;
   if (type == JSONBOID) function = F_JSONB_ARRAY_ELEMENTS_TEXT;
@@ -72,6 +85,7 @@ Oid own_item_type(const Query* query, const InnerQuery& given) {
       type_of(given.item_column == nullptr ? lsecond_node(TargetEntry, columns) : column_named(columns, given.item_column));
   if (const Oid element = get_element_type(type); OidIsValid(element)) type = getBaseType(element);
   if (type == JSONBOID || type == JSONOID) type = TEXTOID;
+  if (is_set(type)) type = INT8OID;
   return is_integer(type) ? InvalidOid : type;
 }
 

@@ -925,7 +925,9 @@ void check_item_type(const KeptTable& kept, bool texts, const Selection& selecti
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("the items of the kept counts of table \"%s\" are %s", get_rel_name(kept.table),
                            kept.has_texts ? "text" : "integers"),
-                    errhint("Use the function %s.", kept.has_texts ? "whose name ends in _of" : "without _of in its name")));
+                    kept.has_texts ? errhint("The _of forms take text items, from batmap_kept_counts_of('%s', items).",
+                                             get_rel_name(kept.table))
+                                   : errhint("Use the function without _of in its name.")));
 }
 
 Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {

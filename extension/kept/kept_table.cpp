@@ -627,9 +627,12 @@ void check_kind(Relation table) {
 namespace {
 
 [[noreturn]] void raise_not_kept(Relation table) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
-                  errhint("Its owner can call batmap_keep('%s', tid, item).", RelationGetRelationName(table))));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
+           errhint("A function counts the rows if you name two columns behind the table. Its owner can keep the counts: "
+                   "batmap_keep('%s', tid, item).",
+                   RelationGetRelationName(table))));
   pg_unreachable();
 }
 

@@ -66,6 +66,12 @@ void add_stream_path(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEn
   path->path.parallel_safe = rel->consider_parallel;
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = &kPathMethods;
+  // The server's own scan writes all rows to a tuplestore before the first one is out, so a LIMIT does not end the run. It
+  // goes: where the run costs much and few rows are expected, both paths would count as equal, and the older one would stay.
+  ListCell* cell;
+  foreach (cell, rel->pathlist)
+    if (static_cast<Path*>(lfirst(cell))->pathtype == T_FunctionScan)
+      rel->pathlist = foreach_delete_current(rel->pathlist, cell);
   // The cost of scanning the function, without writing and reading a tuplestore.
   Path function_scan{};
   function_scan.parent = rel;

@@ -52,7 +52,7 @@ KeyCodes codes_of(const EventLog& log, int64_t EventLog::Row::*key, const Execut
   in_slices(log.rows(), options.cancel, [&](size_t begin, size_t end) {
     for (size_t k = begin; k < end; ++k) keys.add(log[k].*key);
   });
-  return {*options.memory, keys.first, log.rows() == 0 ? 0 : keys.ticks(), log.rows()};
+  return {options, keys.first, log.rows() == 0 ? 0 : keys.ticks(), log.rows()};
 }
 
 uint32_t code_of(KeyCodes& codes, int64_t key) { return codes.direct() ? codes.find(key) : codes.insert(key); }
@@ -415,11 +415,11 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
     for (const EventPartition& part : group.parts) visit_events(part, *options.memory, options.cancel, take);
   };
   const auto stream_codes_of = [&](const Group& group) {
-    return KeyCodes(*options.memory, group.streams.low, group.streams.range(), group.rows);
+    return KeyCodes(options, group.streams.low, group.streams.range(), group.rows);
   };
 
   const KeyBounds bounds = rows.event_bounds();
-  KeyCodes events(*options.memory, bounds.low, bounds.range(), std::min(rows.rows(), max_coded_rows(options)));
+  KeyCodes events(options, bounds.low, bounds.range(), std::min(rows.rows(), max_coded_rows(options)));
   for (const Group& group : groups) {
     KeyCodes stream_codes = stream_codes_of(group);
     GrowingBuffer<Span> spans(*options.memory);

@@ -143,7 +143,7 @@ RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates
     if (rows.rows() == 0) bounds.add(0, 0);
     for (const ChunkView& chunk : rows.chunks()) bounds.add(chunk.item_base, chunk.item_range);
     whole.emplace(rows.chunks(), std::span<const uint32_t>(), options);
-    only.emplace(bounds, rows.rows(), *options.memory);
+    only.emplace(bounds, rows.rows(), options);
     only->add(*whole);
   }
   const ItemTotals& totals = parts ? parts->totals() : *only;

@@ -21,7 +21,8 @@ void ItemGroups::seal(const CancelToken& cancel) {
   KeyBounds bounds;
   for (const Member& member : members_) bounds.add(member.item, 0);
   if (members_.empty()) bounds.add(0, 0);
-  codes_.emplace(*meter_, bounds.low, bounds.range(), members_.size());
+  codes_.emplace(ExecutionOptions{.threads = 1, .memory = meter_, .cancel = cancel}, bounds.low, bounds.range(),
+                 members_.size());
   const bool direct = codes_->direct();
   group_of_code_ = Buffer<uint32_t>(*meter_, direct ? codes_->size() : members_.size());
   std::fill(group_of_code_.begin(), group_of_code_.end(), kNone);

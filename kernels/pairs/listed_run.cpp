@@ -79,7 +79,7 @@ void ListedRun::code_list(const std::vector<ChunkView>& list) {
     bounds[0].add(chunk.tid_base, chunk.tid_range);
     bounds[1].add(chunk.item_base, chunk.item_range);
   }
-  for (int side = 0; side < 2; ++side) codes_[side].emplace(*options_.memory, bounds[side].low, bounds[side].range(), rows);
+  for (int side = 0; side < 2; ++side) codes_[side].emplace(options_, bounds[side].low, bounds[side].range(), rows);
   entries_ = Buffer<Entry>(*options_.memory, rows);
   visit_rows(list, options_.cancel, [&](int64_t a, int64_t b) {
     entries_[size_] = {insert(*codes_[0], a), insert(*codes_[1], b), static_cast<uint32_t>(size_)};
@@ -139,7 +139,7 @@ void ListedRun::group_rows(const ListedInput& input) {
   lists_.begin = Buffer<uint64_t>(meter, size_t{items_} + 1);
   GrowingBuffer<KeptRow> kept(meter);
   if (!input.left.empty() && !input.right.empty()) {
-    KeyCodes tids(meter, bounds.low, bounds.range(), rows_of(input.left) + rows_of(input.right));
+    KeyCodes tids(options_, bounds.low, bounds.range(), rows_of(input.left) + rows_of(input.right));
     if (query_.supports) count_tids(input.left, tids);
     keep_rows(input.left, 0, tids, is_listed, kept);
     keep_rows(input.right, 1, tids, is_listed, kept);

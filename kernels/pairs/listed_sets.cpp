@@ -100,7 +100,7 @@ void ListedSets::read_list(const std::vector<ChunkView>& list) {
     low = std::min(low, sets_.id(i));
     high = std::max(high, sets_.id(i));
   }
-  KeyCodes codes(meter, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), sets_.size());
+  KeyCodes codes(options_, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), sets_.size());
   Buffer<uint32_t> rank_of_code(meter, codes.direct() ? codes.size() : sets_.size());
   std::ranges::fill(rank_of_code.span(), kNoSet);
   for (uint32_t i = 0; i < sets_.size(); ++i)

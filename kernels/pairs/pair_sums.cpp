@@ -152,13 +152,13 @@ namespace {
 /// Codes of the keys of a column, or of two.
 /// @param key  of a row
 template <typename Column, typename Key>
-KeyCodes codes_of(MemoryMeter& meter, const Column& a, const Column& b, size_t rows, Buffer<uint32_t>& codes,
-                  const CancelToken& cancel, Key key) {
+KeyCodes codes_of(const Column& a, const Column& b, size_t rows, Buffer<uint32_t>& codes, const ExecutionOptions& options,
+                  Key key) {
   const int64_t least = std::min(a.least(), b.least());
   const int64_t largest = std::max(a.largest(), b.largest());
-  KeyCodes found(meter, least, static_cast<uint64_t>(largest) - static_cast<uint64_t>(least), rows);
-  codes = Buffer<uint32_t>(meter, rows);
-  in_parts(rows, cancel, [&](size_t begin, size_t end) {
+  KeyCodes found(options, least, static_cast<uint64_t>(largest) - static_cast<uint64_t>(least), rows);
+  codes = Buffer<uint32_t>(*options.memory, rows);
+  in_parts(rows, options.cancel, [&](size_t begin, size_t end) {
     if (found.direct())
       for (size_t row = begin; row < end; ++row)
         codes[row] = static_cast<uint32_t>(static_cast<uint64_t>(key(row)) - static_cast<uint64_t>(least));
@@ -182,7 +182,7 @@ void PairSums::sort_by_transaction(Unmerged (&sides)[2]) {
     // No rows have no smallest key.
     const FactorRows& one = left_rows > 0 ? left : right;
     const FactorRows& two = right.size() > 0 ? right : one;
-    transactions_ = codes_of(meter, one.tids_, two.tids_, rows, codes, options_.cancel, [&](size_t row) {
+    transactions_ = codes_of(one.tids_, two.tids_, rows, codes, options_, [&](size_t row) {
                       return row < left_rows ? left.tids_[row] : right.tids_[row - left_rows];
                     }).size();
     for (int number = 0; number < (self_join_ ? 1 : 2); ++number) {
@@ -218,7 +218,7 @@ void PairSums::rank_items(Unmerged& from, Side& side, std::span<const uint32_t> 
   MemoryMeter& meter = *options_.memory;
   const FactorRows::Column& items = from.rows->items_;
   const KeyCodes codes =
-      codes_of(meter, items, items, from.rows->size(), from.items, options_.cancel, [&](size_t row) { return items[row]; });
+      codes_of(items, items, from.rows->size(), from.items, options_, [&](size_t row) { return items[row]; });
   const auto value = [&](uint32_t code) {
     return item_rank.empty() ? codes.key(code) : int64_t{item_rank[static_cast<size_t>(codes.key(code))]};
   };

@@ -138,7 +138,7 @@ class TriangleRun::Coding {
   /// @return false: it is small beside the nodes that were seen, which are more
   bool see_all(const Input& input, uint64_t few) {
     const KeyBounds bounds = input.bounds();
-    codes_.emplace(*options_.memory, bounds.low, bounds.range(), few);
+    codes_.emplace(options_, bounds.low, bounds.range(), few);
     marks_.reset();
     if (codes_->direct()) {
       std::fill_n(marks_.room(codes_->size()), codes_->size(), 0);

@@ -37,8 +37,8 @@ EncodedRelation::EncodedRelation(std::vector<ChunkView> chunks, std::span<const 
   if (rows_ >= UINT32_MAX)
     throw Error(ErrorCode::kTooLarge, "more than 4294967294 rows in one relation",
                 "Split the rows by transaction; the supports of the parts add up.");
-  tids_coded_.emplace(*options.memory, tids.low, tids.range(), rows_);
-  items_coded_.emplace(*options.memory, items.low, items.range(), rows_);
+  tids_coded_.emplace(options, tids.low, tids.range(), rows_);
+  items_coded_.emplace(options, items.low, items.range(), rows_);
   scan(options);
   for (const uint64_t rows : item_rows_) {
     items_ += rows > 0;

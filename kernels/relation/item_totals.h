@@ -13,10 +13,10 @@ class ItemTotals {
  public:
   /// @param values  bounds of the items that will come
   /// @param rows    rows of all relations together
-  ItemTotals(const KeyBounds& values, uint64_t rows, MemoryMeter& meter)
-      : codes_(meter, values.low, values.range(), rows), rows_(meter) {}
+  ItemTotals(const KeyBounds& values, uint64_t rows, const ExecutionOptions& options)
+      : codes_(options, values.low, values.range(), rows), rows_(*options.memory) {}
 
-  /// Adds the rows of every item. @throws Error{kMemoryLimit}, std::bad_alloc
+  /// Adds the rows of every item. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
   void add(const EncodedRelation& relation);
 
   uint32_t item_codes() const { return static_cast<uint32_t>(rows_.size()); }

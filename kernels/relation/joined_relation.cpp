@@ -13,8 +13,8 @@ namespace batmap {
 
 namespace {
 
-KeyCodes codes_within(const KeyBounds& keys, uint64_t rows, MemoryMeter& meter) {
-  return {meter, keys.low, keys.range(), rows};
+KeyCodes codes_within(const KeyBounds& keys, uint64_t rows, const ExecutionOptions& options) {
+  return {options, keys.low, keys.range(), rows};
 }
 
 /// Decodes a column: offsets from the smallest key if codes are direct, else the keys.
@@ -124,11 +124,11 @@ uint64_t rows_of(const JoinSide& side) {
   return rows;
 }
 
-KeyCodes item_codes(const JoinSide& side, uint64_t rows, MemoryMeter& meter) {
-  if (side.partitions != nullptr) return codes_within(side.partitions->item_bounds(), rows, meter);
+KeyCodes item_codes(const JoinSide& side, uint64_t rows, const ExecutionOptions& options) {
+  if (side.partitions != nullptr) return codes_within(side.partitions->item_bounds(), rows, options);
   KeyBounds items;
   for (const ChunkView& chunk : side.chunks) items.add(chunk.item_base, chunk.item_range);
-  return codes_within(items, rows, meter);
+  return codes_within(items, rows, options);
 }
 
 /// Calls visit(chunks of the left side, chunks of the right side) for all partitions of the same b with rows
@@ -157,8 +157,8 @@ class Join {
   /// @param left_rows, right_rows  upper bounds of the rows to be coded; they bound the range of direct codes
   Join(const JoinSide& left, uint64_t left_rows, const JoinSide& right, uint64_t right_rows, const ExecutionOptions& options)
       : options_(options),
-        left_items_(item_codes(left, left_rows, *options.memory)),
-        right_items_(item_codes(right, right_rows, *options.memory)),
+        left_items_(item_codes(left, left_rows, options)),
+        right_items_(item_codes(right, right_rows, options)),
         joined_{RowLog(options), {}, {}, 0} {}
 
   /// Whether all left items must be coded before the first of several add(): the codes of right items follow theirs.
@@ -178,7 +178,7 @@ class Join {
         rows += chunk.rows;
       }
     MemoryMeter& meter = *options_.memory;
-    KeyCodes tids = codes_within(bounds, rows, meter);
+    KeyCodes tids = codes_within(bounds, rows, options_);
     // A hashed tid has a code exactly if the left side has it.
     Bits in_left(meter, tids.direct() ? tids.size() : 0);
     visit_rows(left, tids, left_items_, options_, [&](uint64_t tid, uint64_t item) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/polled.h"
 
 namespace batmap {
 
@@ -15,8 +16,8 @@ constexpr uint64_t kDirectSlotsPerRow = 4;
 constexpr uint64_t kMaxCodes = UINT32_MAX - 1;
 }  // namespace
 
-KeyCodes::KeyCodes(MemoryMeter& meter, int64_t base, uint64_t range, uint64_t rows)
-    : meter_(&meter), base_(base), keys_(meter) {
+KeyCodes::KeyCodes(const ExecutionOptions& options, int64_t base, uint64_t range, uint64_t rows)
+    : meter_(options.memory), cancel_(options.cancel), base_(base), keys_(*options.memory) {
   direct_ = are_direct(range, rows);
   if (direct_)
     direct_size_ = range + 1;
@@ -30,14 +31,18 @@ bool KeyCodes::are_direct(uint64_t range, uint64_t rows) {
 
 void KeyCodes::rehash(size_t slots) {
   Buffer<Slot> larger(*meter_, slots);
-  for (Slot& slot : larger) slot = {0, kFree, 0};
+  in_parts(slots, cancel_, [&](size_t begin, size_t end) {
+    for (size_t at = begin; at < end; ++at) larger[at] = {0, kFree, 0};
+  });
   slots_ = std::move(larger);
   mask_ = slots - 1;
-  for (size_t code = 0; code < keys_.size(); ++code) {
-    size_t at = slot_of(keys_[code]);
-    while (slots_[at].code != kFree) at = (at + 1) & mask_;
-    slots_[at] = {keys_[code], static_cast<uint32_t>(code), 0};
-  }
+  in_parts(keys_.size(), cancel_, [&](size_t begin, size_t end) {
+    for (size_t code = begin; code < end; ++code) {
+      size_t at = slot_of(keys_[code]);
+      while (slots_[at].code != kFree) at = (at + 1) & mask_;
+      slots_[at] = {keys_[code], static_cast<uint32_t>(code), 0};
+    }
+  });
 }
 
 uint32_t KeyCodes::insert_at(size_t at, int64_t key) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/memory.h"
+#include "core/options.h"
 
 namespace batmap {
 
@@ -16,7 +17,7 @@ class KeyCodes {
  public:
   /// @param base, range  the keys lie in [base, base + range]
   /// @param rows         how many keys will be looked up, duplicates included
-  KeyCodes(MemoryMeter& meter, int64_t base, uint64_t range, uint64_t rows);
+  KeyCodes(const ExecutionOptions& options, int64_t base, uint64_t range, uint64_t rows);
   /// Whether the codes of such keys are direct.
   static bool are_direct(uint64_t range, uint64_t rows);
 
@@ -30,7 +31,7 @@ class KeyCodes {
   }
 
   /// Hashed codes only: the code of a key, which is new if the key has none yet.
-  /// @throws Error{kTooLarge} for more than 2^32 - 2 distinct keys; Error{kMemoryLimit}
+  /// @throws Error{kTooLarge} for more than 2^32 - 2 distinct keys; Error{kMemoryLimit, kCancelled}
   uint32_t insert(int64_t key) {
     size_t at = slot_of(key);
     for (; slots_[at].code != kFree; at = (at + 1) & mask_)
@@ -60,6 +61,7 @@ class KeyCodes {
   void rehash(size_t slots);
 
   MemoryMeter* meter_;
+  CancelToken cancel_;
   int64_t base_;
   uint64_t direct_size_ = 0;
   bool direct_;

@@ -14,7 +14,7 @@ RowParts::RowParts(const RowPartitions& rows, std::span<const uint32_t> item_ran
   group(max_bytes);
   const uint64_t few = std::min(rows.rows(), max_coded_rows(options));
   const KeyBounds ranks = {0, static_cast<int64_t>(item_rank.size()) - 1};
-  totals_.emplace(item_rank.empty() ? rows.item_bounds() : ranks, few, *options.memory);
+  totals_.emplace(item_rank.empty() ? rows.item_bounds() : ranks, few, options);
   for (size_t part = 0; part < size(); ++part) {
     const LoadedRows loaded((*this)[part], options);
     const EncodedRelation relation(loaded.chunks(), item_rank, options);

@@ -22,7 +22,7 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 [[noreturn]] void malformed(const std::string& what) {
-  throw Error(ErrorCode::kInvalidData, "malformed batmap: " + what, "A set is written as {1,5,9}");
+  throw Error(ErrorCode::kInvalidData, "malformed batmap: " + what, "A set is written as {1,5,9}.");
 }
 
 /// Reads {1,5,9} from front to back.

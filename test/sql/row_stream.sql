@@ -51,6 +51,11 @@ SELECT 1 FROM batmap_pairs('SELECT * FROM stream_rows WHERE false', 1) LIMIT 1;
 SELECT count(*) FROM batmap_pairs('TABLE stream_rows', 1, max_results => 3);
 SELECT results, truncated FROM batmap_last_run();
 
+-- also where the run seems to cost so much that the rows cost nothing beside it
+EXPLAIN (COSTS OFF) SELECT length FROM batmap_itemsets('SELECT g % 90, g / 90 FROM generate_series(1, 9000) g', 2, min_length => 30) LIMIT 3;
+SELECT length FROM batmap_itemsets('SELECT g % 90, g / 90 FROM generate_series(1, 9000) g', 2, min_length => 30) LIMIT 3;
+SELECT count(*) FROM generate_series(1, 3) k JOIN batmap_pairs('TABLE stream_rows', top_k => 2) p ON p.support_count > k;
+
 -- parameters and rescans
 SELECT k, (SELECT count(*) FROM batmap_pairs('TABLE stream_rows', k)) FROM generate_series(0, 40, 10) k WHERE k > 0;
 SELECT k, p.support_count FROM generate_series(1, 3) k, LATERAL batmap_pairs('TABLE stream_rows', top_k => k) p ORDER BY 1, 2;

@@ -27,6 +27,8 @@ SELECT id FROM array_sets WHERE ARRAY[2, 3]::int8[] <@ s ORDER BY 1;
 SELECT id FROM array_sets WHERE s = ARRAY[3, 4, 4] ORDER BY 1;
 SELECT id FROM array_sets WHERE s = plain ORDER BY 1;
 SELECT batmap_and_cardinality(s, ARRAY[1, 2]::int2[]::batmap), batmap_cardinality(plain::batmap) FROM array_sets ORDER BY id;
+SELECT batmap(ARRAY[3, 1, 3]), batmap('{3,1}'), batmap(ARRAY[5]::int8[]), batmap(ARRAY[]::int2[]), batmap(NULL::int4[]), batmap(plain) = s AS same FROM array_sets WHERE id = 1;
+SELECT batmap(ARRAY[1, NULL]);
 -- an index answers
 CREATE INDEX ON array_sets USING gin (s);
 SET enable_seqscan = off;

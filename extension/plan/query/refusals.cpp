@@ -21,8 +21,8 @@ constexpr RefusalText kTexts[] = {
     {"a condition is checked once for the whole query", nullptr},
     {"the join has no rows, or other code than the planner made its paths", nullptr},
     {"the relations do not fall into two sides",
-     "Each grouped expression must read one side, outer joins must stay within a side, and the sides must be joined by an "
-     "equality."},
+     "Each grouped expression must read one side, each side must have one, outer joins must stay within a side, and the "
+     "sides must be joined by an equality."},
     {"a relation may have other rows each time it is read", "Materialize it (WITH ... AS MATERIALIZED) before the join."},
     {"a subquery reads a table with partitions or children, unites several, or locks rows, so that it cannot be planned "
      "twice",

@@ -319,7 +319,6 @@ class LevelSearch {
         poll_(options.cancel) {}
 
   void search() {
-    if (roles_.others() == 0) return;
     GrowingBuffer<uint32_t> level(*options_.memory);
     for (uint32_t position = 0; position < roles_.basket; ++position) level.push_back(position);
     const uint64_t counters = max_loaded_bytes(options_) / sizeof(uint32_t) / (roles_.others() + 1);
@@ -328,7 +327,7 @@ class LevelSearch {
       frequent_.shrink(0);
       for (size_t begin = 0; begin < level.size(); begin += batch * length)
         count_batch(level.span().subspan(begin, std::min(batch * length, level.size() - begin)), length);
-      if (length >= max_lhs_) break;
+      if (length >= max_lhs_ || roles_.others() == 0) break;
       level.shrink(0);
       for (size_t begin = 0; begin < frequent_.size(); begin += length) {
         const uint32_t* const lhs = frequent_.begin() + begin;

@@ -47,7 +47,7 @@ uint64_t prefix_length(uint64_t size, uint64_t common) { return common > size ? 
 uint64_t code_elements(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,
                        const SetKernel& kernel, const ExecutionOptions& options, RankedSets& out) {
   const uint64_t elements = out.begin[order.size()];
-  KeyCodes codes(*options.memory, 0, element_bound - 1, elements);
+  KeyCodes codes(options, 0, element_bound - 1, elements);
   const auto code_rows = [&](size_t first, size_t end, const auto& code_of) {
     uint64_t chunk[kChunkElements];
     for (size_t k = first; k < end; ++k) {

@@ -22,7 +22,7 @@ class ItemIndex {
  public:
   /// @param items  at least one
   ItemIndex(std::span<const int64_t> items, const ExecutionOptions& options)
-      : codes_(*options.memory, items.front(), static_cast<uint64_t>(items.back()) - static_cast<uint64_t>(items.front()),
+      : codes_(options, items.front(), static_cast<uint64_t>(items.back()) - static_cast<uint64_t>(items.front()),
                items.size()) {
     const auto each = [&](auto take) {
       for (uint32_t index = 0; index < items.size(); ++index) {

@@ -209,7 +209,7 @@ TEST(AnswerSize, PartsGiveTheAnswerOfTheWhole) {
       for (const ChunkView& chunk : log.chunks()) bounds.add(chunk.item_base, chunk.item_range);
       std::vector<RowLog> logs;
       std::vector<std::optional<EncodedRelation>> parts(3);
-      ItemTotals totals(bounds, input.rows.size(), meter);
+      ItemTotals totals(bounds, input.rows.size(), options);
       for (size_t part = 0; part < parts.size(); ++part) {
         std::vector<TidItem> rows;
         std::ranges::copy_if(input.rows, std::back_inserter(rows),

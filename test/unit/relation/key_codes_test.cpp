@@ -16,7 +16,7 @@ namespace {
 TEST(KeyCodes, DirectCodesAreDistances) {
   MemoryMeter meter;
   for (const int64_t base : {kMin, int64_t{-500}, int64_t{0}, kMax - 1000}) {
-    const KeyCodes codes(meter, base, 1000, 10);
+    const KeyCodes codes({1, &meter, {}}, base, 1000, 10);
     ASSERT_TRUE(codes.direct());
     EXPECT_EQ(codes.base(), base);
     EXPECT_EQ(codes.size(), 1001u);
@@ -39,12 +39,12 @@ TEST(KeyCodes, DirectCodesAreDistances) {
 
 TEST(KeyCodes, WideRangesAreHashed) {
   MemoryMeter meter;
-  EXPECT_TRUE(KeyCodes(meter, 0, 0, 1).direct());
-  EXPECT_TRUE(KeyCodes(meter, 0, 1000000, 1000000).direct()) << "as many keys as rows";
-  EXPECT_FALSE(KeyCodes(meter, 0, uint64_t{1} << 33, 1000).direct());
-  EXPECT_FALSE(KeyCodes(meter, kMin, UINT64_MAX, 1000).direct());
-  EXPECT_FALSE(KeyCodes(meter, kMin, UINT64_MAX, UINT64_MAX / 4).direct()) << "codes have 32 bits";
-  EXPECT_FALSE(KeyCodes(meter, 0, UINT32_MAX, UINT64_MAX / 4).direct()) << "2^32 codes leave none to say none";
+  EXPECT_TRUE(KeyCodes({1, &meter, {}}, 0, 0, 1).direct());
+  EXPECT_TRUE(KeyCodes({1, &meter, {}}, 0, 1000000, 1000000).direct()) << "as many keys as rows";
+  EXPECT_FALSE(KeyCodes({1, &meter, {}}, 0, uint64_t{1} << 33, 1000).direct());
+  EXPECT_FALSE(KeyCodes({1, &meter, {}}, kMin, UINT64_MAX, 1000).direct());
+  EXPECT_FALSE(KeyCodes({1, &meter, {}}, kMin, UINT64_MAX, UINT64_MAX / 4).direct()) << "codes have 32 bits";
+  EXPECT_FALSE(KeyCodes({1, &meter, {}}, 0, UINT32_MAX, UINT64_MAX / 4).direct()) << "2^32 codes leave none to say none";
   EXPECT_EQ(meter.current(), 0u);
 }
 
@@ -54,7 +54,7 @@ TEST(KeyCodes, HashedCodesAreLikeAMap) {
   for (const int pattern : {0, 1, 2, 3, 4}) {
     MemoryMeter meter;
     {
-      KeyCodes codes(meter, kMin, UINT64_MAX, 1);
+      KeyCodes codes({1, &meter, {}}, kMin, UINT64_MAX, 1);
       std::map<int64_t, uint32_t> expected;
       for (int i = 0; i < 40000; ++i) {
         const int64_t small = random.signed_below(15000);
@@ -84,7 +84,7 @@ TEST(KeyCodes, HashedCodesAreLikeAMap) {
 TEST(KeyCodes, StopAtTheMemoryLimit) {
   MemoryMeter meter(size_t{200} << 10);
   {
-    KeyCodes codes(meter, kMin, UINT64_MAX, 1);
+    KeyCodes codes({1, &meter, {}}, kMin, UINT64_MAX, 1);
     bool stopped = false;
     try {
       for (int64_t i = 0; i < 100000; ++i) codes.insert(scattered_key(i));
@@ -95,6 +95,21 @@ TEST(KeyCodes, StopAtTheMemoryLimit) {
     EXPECT_LE(meter.peak(), meter.limit());
   }
   EXPECT_EQ(meter.current(), 0u);
+}
+
+// A table of millions of keys takes seconds to grow.
+TEST(KeyCodes, GrowingCanBeCancelled) {
+  MemoryMeter meter;
+  int polls = 0;
+  const CancelToken cancel{[](void* count) { return ++*static_cast<int*>(count) > 40; }, &polls};
+  KeyCodes codes({1, &meter, cancel}, kMin, UINT64_MAX, 1);
+  try {
+    for (int64_t i = 0; i < 2000000; ++i) codes.insert(scattered_key(i));
+    ADD_FAILURE() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  }
+  EXPECT_LT(codes.size(), 1000000u) << "in the middle";
 }
 
 }  // namespace
