@@ -51,6 +51,15 @@ inline Oid checked_user(PlannerInfo* root, const RangeTblEntry* table) {
 #endif
 }
 
+/// A path that reads a path of a subquery.
+inline Path* subquery_scan_path(PlannerInfo* root, RelOptInfo* subquery, Path* path) {
+#if PG_VERSION_NUM >= 160000
+  return &create_subqueryscan_path(root, subquery, path, false, NIL, nullptr)->path;
+#else
+  return &create_subqueryscan_path(root, subquery, path, NIL, nullptr)->path;
+#endif
+}
+
 /// Is a column of a plain table known to have no NULL? From version 18 on a constraint may exist without
 /// being valid (NOT VALID).
 inline bool is_declared_not_null(PlannerInfo* root, const Var* column) {

@@ -94,6 +94,17 @@ SELECT a.item, b.item, count(*), count(a.item), count(b.item), count(tid) FROM j
 GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT a.item, b.item, count(DISTINCT tid) FROM jp_bag a JOIN jp_bag b USING (tid) WHERE a.item <= b.item GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT DISTINCT a.item, b.item FROM jp_bag a JOIN jp_bag b USING (tid) WHERE a.item <> b.item ORDER BY 1, 2;
+-- sides of which each row comes once are read without their DISTINCT: the engine counts a repeated row once
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM (SELECT DISTINCT tid, item FROM jp_bag) a JOIN (SELECT DISTINCT item, tid FROM jp_bag) b USING (tid)
+GROUP BY 1, 2;
+SELECT a.item, b.item, count(*) FROM (SELECT DISTINCT tid, item FROM jp_bag) a JOIN (SELECT DISTINCT item, tid FROM jp_bag) b USING (tid)
+GROUP BY 1, 2 ORDER BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM (SELECT DISTINCT tid, item FROM jp_bag WHERE item > 1) a JOIN (SELECT DISTINCT tid, item, tid % 2 AS x FROM jp_bag) b
+USING (tid) GROUP BY 1, 2;
+SELECT a.item, b.item, count(*) FROM (SELECT DISTINCT tid, item FROM jp_bag WHERE item > 1) a JOIN (SELECT DISTINCT tid, item, tid % 2 AS x FROM jp_bag) b
+USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT a.item, b.item, count(DISTINCT tid) FROM (SELECT DISTINCT tid, item FROM jp_bag ORDER BY 2, 1 LIMIT 4) a JOIN (SELECT DISTINCT tid, item, tid % 2 AS x FROM jp_bag) b
+USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) >= NULL;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) > 9223372036854775807;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY 3 DESC, 1, 2 LIMIT 2;

@@ -100,7 +100,7 @@ Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Ite
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 
-  Path* const rows = input_path(root, side, nullptr, spec.input);
+  Path* const rows = input_path(root, side, nullptr, false, spec.input);
   set_disabled_nodes(&path->path, disabled_nodes(rows));
   const bool has_own = has_own_keys(spec.input);
   const double min_count = min_count_of(root, block);

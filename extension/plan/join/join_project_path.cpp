@@ -148,31 +148,82 @@ Cost rows_cost(PlannerInfo* root, const JoinProjectQuery& query, const JoinProje
   return cost;
 }
 
-}  // namespace
+/// What a subquery takes DISTINCT of. @return nullptr unless that is all it does with rows of a table or a join
+RelOptInfo* below_distinct(const RelOptInfo* rel) {
+  PlannerInfo* const below = rel->subroot;
+  if (rel->rtekind != RTE_SUBQUERY || below == nullptr || !bms_is_empty(rel->lateral_relids)) return nullptr;
+  const Query* const query = below->parse;
+  if (query->distinctClause == NIL || query->hasDistinctOn || query->sortClause != NIL || query->groupClause != NIL ||
+      query->groupingSets != NIL || query->hasAggs || query->havingQual != nullptr || query->hasWindowFuncs ||
+      query->hasTargetSRFs || query->limitCount != nullptr || query->limitOffset != nullptr ||
+      query->setOperations != nullptr)
+    return nullptr;
+  int only;
+  RelOptInfo* const rows = bms_get_singleton_member(below->all_baserels, &only)
+                               ? find_base_rel(below, only)
+                               : find_join_rel(below, with_outer_joins(below, below->all_baserels));
+  if (rows == nullptr || rows->cheapest_total_path == nullptr) return nullptr;
+  // The columns must be those of the subquery.
+  const List* const columns = rows->cheapest_total_path->pathtarget->exprs;
+  if (list_length(columns) != list_length(below->processed_tlist)) return nullptr;
+  const ListCell* column;
+  const ListCell* wanted;
+  forboth(column, columns, wanted,
+          below->processed_tlist) if (!equal(lfirst(column), lfirst_node(TargetEntry, wanted)->expr)) return nullptr;
+  return rows;
+}
 
-Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions) {
+/// A path with the rows of an input, and one with the part of a worker; nullptr: workers cannot share them.
+struct InputPaths {
+  Path* all;
+  Path* part;
+};
+
+InputPaths rows_of(RelOptInfo* rel) {
+  return {rel->cheapest_total_path,
+          rel->partial_pathlist == NIL ? nullptr : static_cast<Path*>(linitial(rel->partial_pathlist))};
+}
+
+/// The same without the DISTINCT of a subquery.
+InputPaths rows_with_repeats(PlannerInfo* root, RelOptInfo* rel) {
+  RelOptInfo* const below = below_distinct(rel);
+  if (below == nullptr) return rows_of(rel);
+  const InputPaths rows = rows_of(below);
+  const auto scan = [&](Path* path) { return path == nullptr ? nullptr : subquery_scan_path(root, rel, path); };
+  return {scan(rows.all), rel->consider_parallel ? scan(rows.part) : nullptr};
+}
+
+Path* project(PlannerInfo* root, RelOptInfo* rel, Path* rows, List* expressions) {
   PathTarget* const target = create_empty_pathtarget();
   ListCell* cell;
   foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
-  return &create_projection_path(root, rel, rel->cheapest_total_path, set_pathtarget_cost_width(root, target))->path;
+  return &create_projection_path(root, rel, rows, set_pathtarget_cost_width(root, target))->path;
 }
 
-Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion,
+}  // namespace
+
+Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions) {
+  return project(root, rel, rel->cheapest_total_path, expressions);
+}
+
+Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion, bool may_repeat,
                  JoinProjectSpec::Side& columns) {
   List* const expressions = list_concat(list_concat_copy(side.keys, side.codes), side.factors);
-  const RelOptInfo* const rel = expansion != nullptr ? expansion->rows : side.rel;
-  Path* const serial = expansion != nullptr
-                           ? expand_rows_path(root, *expansion, side.rel, rel->cheapest_total_path, expressions)
-                           : path_of(root, side.rel, expressions);
-  if (!has_own_keys(columns) || columns.adds_up != 0 || !side.rel->consider_parallel || rel->partial_pathlist == NIL ||
+  const InputPaths rows = expansion != nullptr ? rows_of(expansion->rows)
+                          : may_repeat         ? rows_with_repeats(root, side.rel)
+                                               : rows_of(side.rel);
+  const auto input = [&](Path* path) {
+    return expansion != nullptr ? expand_rows_path(root, *expansion, side.rel, path, expressions)
+                                : project(root, side.rel, path, expressions);
+  };
+  Path* const serial = input(rows.all);
+  if (!has_own_keys(columns) || columns.adds_up != 0 || !side.rel->consider_parallel || rows.part == nullptr ||
       !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
     return serial;
-  auto* const partial = static_cast<Path*>(linitial(rel->partial_pathlist));
-  Path* const part = expansion != nullptr ? expand_rows_path(root, *expansion, side.rel, partial, expressions)
-                                          : &create_projection_path(root, side.rel, partial, serial->pathtarget)->path;
+  Path* const part = input(rows.part);
   Path* const pack = pack_rows_path(root, side.rel, part, {columns.key, columns.item, columns.null_items});
-  double rows = pack->rows * pack->parallel_workers;
-  Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &rows)->path;
+  double packed_rows = pack->rows * pack->parallel_workers;
+  Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &packed_rows)->path;
   if (!is_cheaper(gather, serial, packing_cost(root, serial))) return serial;
   columns.packed = true;
   return gather;
@@ -379,7 +430,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
 
   Cost startup = kRunOperators * cpu_operator_cost;
   for (int side = 0; side < spec.inputs(); ++side) {
-    Path* const rows = input_path(root, query.sides[side], query.expansion, spec.sides[side]);
+    // The engine counts a repeated row once. Where that is the answer, a side need not be made DISTINCT.
+    const bool may_repeat = !query.rows_repeat && !query.adds_up;
+    Path* const rows = input_path(root, query.sides[side], query.expansion, may_repeat, spec.sides[side]);
     path->custom_paths = lappend(path->custom_paths, rows);
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
     startup += rows->total_cost + rows_cost(root, query, query.sides[side], spec.sides[side], rows);

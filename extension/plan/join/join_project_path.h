@@ -63,9 +63,10 @@ bool has_own_keys(const JoinProjectSpec::Side& side);
 Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions);
 
 /// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
-/// @param expansion  see JoinProjectQuery
+/// @param expansion   see JoinProjectQuery
+/// @param may_repeat  whether rows may come more often than the side has them
 /// @param[in,out] columns  `packed` is set
-Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion,
+Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion, bool may_repeat,
                  JoinProjectSpec::Side& columns);
 
 /// The lists that CustomScan::custom_private holds.

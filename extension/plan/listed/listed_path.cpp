@@ -112,11 +112,11 @@ Path* listed_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, List
     startup += list_rows * kTupleOperators * cpu_operator_cost;
     bytes += list_rows * kCodedBytes;
   } else {
-    rows = input_path(root, join.list, nullptr, spec.list);
+    rows = input_path(root, join.list, nullptr, false, spec.list);
   }
   add_input(rows, spec.list, list_rows, kListBytes);
   for (int number = 0; number < (join.self_join ? 1 : 2); ++number) {
-    rows = input_path(root, join.inputs[number], nullptr, spec.inputs[number]);
+    rows = input_path(root, join.inputs[number], nullptr, false, spec.inputs[number]);
     add_input(rows, spec.inputs[number], join.inputs[number].rel->rows, kRowBytes);
   }
   startup += (list_rows * kPairOperators + join.lookups * kLookupOperators) * cpu_operator_cost;

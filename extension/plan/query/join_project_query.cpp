@@ -264,9 +264,31 @@ bool take_threshold(JoinProjectQuery& query, Expr* clause) {
 
 namespace {
 
-/// Does a unique index of one relation say that no key has the same items twice, and do the other relations of the side add no
-/// rows? A row with a NULL key joins with nothing.
+/// Is the side a subquery with a DISTINCT of keys and items alone?
+bool is_made_distinct(const JoinProjectSide& side) {
+  const RelOptInfo* const rel = side.rel;
+  if (rel->rtekind != RTE_SUBQUERY || rel->subroot == nullptr) return false;
+  const Query* const subquery = rel->subroot->parse;
+  if (subquery->distinctClause == NIL || subquery->hasDistinctOn) return false;
+  List* const expressions = list_concat_copy(side.keys, side.codes);
+  const ListCell* cell;
+  foreach (cell, subquery->targetList) {
+    const auto* const column = lfirst_node(TargetEntry, cell);
+    bool is_there = column->resjunk;
+    const ListCell* expression;
+    foreach (expression, expressions) {
+      const auto* const var = static_cast<const Var*>(lfirst(expression));
+      is_there |= IsA(var, Var) && static_cast<Index>(var->varno) == rel->relid && var->varattno == column->resno;
+    }
+    if (!is_there) return false;
+  }
+  return true;
+}
+
+/// Does a DISTINCT say that no key has the same items twice, or a unique index of one relation, to which the other relations of
+/// the side add no rows? A row with a NULL key joins with nothing.
 bool rows_are_distinct(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side) {
+  if (is_made_distinct(side)) return true;
   ListCell* cell;
   foreach (cell, side.codes)  // an index treats NULLs as different; here they form one group
     if (side.null_items_are_wanted && !is_not_null(root, node_of(lfirst(cell)))) return false;
