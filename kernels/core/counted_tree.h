@@ -13,10 +13,12 @@
 // Source: the tree is the one that candidates have since Agrawal, Srikant (1994); the bytes are ours.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/memory.h"

@@ -105,6 +105,20 @@ SELECT a.item, b.item, count(*) FROM (SELECT DISTINCT tid, item FROM jp_bag WHER
 USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT a.item, b.item, count(DISTINCT tid) FROM (SELECT DISTINCT tid, item FROM jp_bag ORDER BY 2, 1 LIMIT 4) a JOIN (SELECT DISTINCT tid, item, tid % 2 AS x FROM jp_bag) b
 USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
+-- a worker does not run an uncorrelated subquery of a side
+CREATE TABLE jp_shared AS SELECT g / 5 AS tid, g % 7 AS item FROM generate_series(1, 20000) g;
+ANALYZE jp_shared;
+CREATE FUNCTION jp_restricted(int) RETURNS int STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET cpu_tuple_cost = 1;
+SELECT count(*), sum(n) FROM (SELECT a.item, b.item, count(*) AS n FROM (SELECT DISTINCT tid, item FROM jp_shared WHERE item > (SELECT jp_restricted(min(item)) FROM jp_bag)) a
+    JOIN (SELECT DISTINCT tid, item FROM jp_shared) b USING (tid) GROUP BY 1, 2) q;
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET cpu_tuple_cost;
+DROP TABLE jp_shared;
+DROP FUNCTION jp_restricted;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) >= NULL;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) > 9223372036854775807;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY 3 DESC, 1, 2 LIMIT 2;

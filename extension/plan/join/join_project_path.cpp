@@ -166,10 +166,10 @@ RelOptInfo* below_distinct(const RelOptInfo* rel) {
   // The columns must be those of the subquery.
   const List* const columns = rows->cheapest_total_path->pathtarget->exprs;
   if (list_length(columns) != list_length(below->processed_tlist)) return nullptr;
-  const ListCell* column;
-  const ListCell* wanted;
-  forboth(column, columns, wanted,
-          below->processed_tlist) if (!equal(lfirst(column), lfirst_node(TargetEntry, wanted)->expr)) return nullptr;
+  const ListCell* cell;
+  foreach (cell, columns)
+    if (!equal(lfirst(cell), list_nth_node(TargetEntry, below->processed_tlist, foreach_current_index(cell))->expr))
+      return nullptr;
   return rows;
 }
 
@@ -190,7 +190,9 @@ InputPaths rows_with_repeats(PlannerInfo* root, RelOptInfo* rel) {
   if (below == nullptr) return rows_of(rel);
   const InputPaths rows = rows_of(below);
   const auto scan = [&](Path* path) { return path == nullptr ? nullptr : subquery_scan_path(root, rel, path); };
-  return {scan(rows.all), rel->consider_parallel ? scan(rows.part) : nullptr};
+  // A worker must not run an uncorrelated subquery (InitPlan): it may be unsafe there.
+  const bool can_share = rel->consider_parallel && rel->subroot->init_plans == NIL;
+  return {scan(rows.all), can_share ? scan(rows.part) : nullptr};
 }
 
 Path* project(PlannerInfo* root, RelOptInfo* rel, Path* rows, List* expressions) {
