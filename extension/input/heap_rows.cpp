@@ -179,7 +179,7 @@ struct TupleDecoder {
     return shape_of(&mask) | (has_nulls ? uint64_t{rows.present_mask} << 56 : 0);
   }
 
-  /// Decodes all tuples of a page without a branch for each, if all have one length and one shape. The page is all-visible.
+  /// Decodes all tuples of a page without a branch for each, if all have one length and one shape. All are visible.
   /// @return nullptr: they have not, and nothing is decoded
   TidItem* decode_alike(int lines, TidItem* out) const {
     const ItemIdData* const line = PageGetItemId(page, FirstOffsetNumber);
@@ -236,6 +236,26 @@ int list_visible(HeapScanDesc scan, Page page, bool all_visible, bool serializab
   return count;
 }
 
+/// Do the headers alone say that a snapshot sees all tuples of a page? They do where old transactions have filled it, nobody has
+/// deleted anything, and a scan has been there. So it is with a table that was loaded and not yet vacuumed. The conditions are
+/// those under which HeapTupleSatisfiesMVCC() looks nowhere else.
+bool headers_are_visible(Page page, int lines, Snapshot snapshot) {
+  constexpr uint16 kSettled = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+  TransactionId old = InvalidTransactionId;  // the last one that was found to be
+  for (int line = FirstOffsetNumber; line <= lines; ++line) {
+    const ItemId pointer = PageGetItemId(page, static_cast<OffsetNumber>(line));
+    if (!ItemIdIsNormal(pointer)) continue;
+    if (ItemIdGetOffset(pointer) > BLCKSZ - SizeofHeapTupleHeader) return false;
+    const auto* const header = reinterpret_cast<const HeapTupleHeaderData*>(page + ItemIdGetOffset(pointer));
+    if ((header->t_infomask & kSettled) != kSettled) return false;
+    const TransactionId inserted = HeapTupleHeaderGetRawXmin(header);
+    if (inserted == old || HeapTupleHeaderXminFrozen(header)) continue;
+    if (!TransactionIdPrecedes(inserted, snapshot->xmin)) return false;
+    old = inserted;
+  }
+  return true;
+}
+
 template <typename Tid, typename Item, bool kFactors>
 TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int64_t* factors) {
   const Relation table = scan->rs_base.rs_rd;
@@ -250,7 +270,7 @@ TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int6
   // As in the server, the flag of the page is not trusted on a standby.
   const bool all_visible = PageIsAllVisible(decoder.page) && !snapshot->takenDuringRecovery;
   const bool serializable = CheckForSerializableConflictOutNeeded(table, snapshot);
-  if (all_visible && !serializable) [[likely]] {
+  if (!serializable && (all_visible || headers_are_visible(decoder.page, lines, snapshot))) [[likely]] {
     TidItem* const end = kFactors ? nullptr : decoder.decode_alike(lines, out);
     if (end != nullptr)
       out = end;
@@ -337,9 +357,11 @@ bool is_heap_rows_path(PlannerInfo* root, const Path* path) {
   return is_heap(table);
 }
 
-bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first, int factors) {
+bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first, int factors,
+                    const int* positions) {
   if (!IsA(node, SeqScanState) || node->qual != nullptr || node->instrument != nullptr) return false;
-  if (node->state->es_epq_active != nullptr || list_length(node->plan->targetlist) != 2 + factors) return false;
+  if (node->state->es_epq_active != nullptr) return false;
+  if (positions == nullptr && list_length(node->plan->targetlist) != 2 + factors) return false;
   if (!IsMVCCSnapshot(node->state->es_snapshot)) return false;  // visibility is then not known page by page
   HeapRows found{};
   found.scan = castNode(SeqScanState, node);
@@ -348,6 +370,7 @@ bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows,
   const Relation table = found.scan->ss.ss_currentRelation;
   if (table->rd_tableam != GetHeapamTableAmRoutine()) return false;
   const auto find = [&](int position, HeapRows::Column& column) {
+    if (positions != nullptr) position = positions[position];
     const Expr* const value = list_nth_node(TargetEntry, node->plan->targetlist, position)->expr;
     if (!IsA(value, Var)) return false;
     const AttrNumber number = reinterpret_cast<const Var*>(value)->varattno;

@@ -1,5 +1,5 @@
 // Reads two columns of a plain sequential scan, and integers beside them, page by page from the tuples of its table: without slot,
-// projection or expression context, and without a list of the tuples where the page is all-visible, nor a branch for
+// projection or expression context, and without a list of the tuples where all of a page are visible, nor a branch for
 // each of them where all have one length and one form of header. That takes
 // a quarter of the time of sum(tid), sum(item) (bench/sql/run.sh, part scan). The scan node stays in the plan
 // and keeps its scan, and parallel workers share that scan as usual. Pages are pinned, pruned and locked as in
@@ -44,13 +44,15 @@ struct HeapRows {
 /// Does the planner's path lead to a scan that can be read this way? Only for its cost.
 bool is_heap_rows_path(PlannerInfo* root, const Path* path);
 
-/// @param encoders  [2] of the tid and of the item; kept
-/// @param rows      set to the start of the scan if the node can be read this way; else unchanged
-/// @param first     of `factors` columns of the node, integers, that are read beside the two; at most kMaxFactors
+/// @param encoders   [2] of the tid and of the item; kept
+/// @param rows       set to the start of the scan if the node can be read this way; else unchanged
+/// @param first      of `factors` columns of the node, integers, that are read beside the two; at most kMaxFactors
+/// @param positions  [2 + factors] where the columns are in the output of the node; nullptr: it has these in their order
 /// @return whether it can: it scans a heap table without conditions for two columns whose values are their own
 /// keys, and for the factors, no column of variable length comes before them (virtual ones do not count), no column of int8 that may be NULL is a
 /// factor, and nobody counts its rows (EXPLAIN ANALYZE)
-bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first = 0, int factors = 0);
+bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first, int factors,
+                    const int* positions);
 
 /// Reads the next page. A rescan of the node starts from the first page again. Checks for interrupts.
 /// @param out      room for MaxHeapTuplesPerPage rows

@@ -2,9 +2,9 @@
 #include "extension/input/node_pack_rows.h"
 
 #include "extension/input/array_rows.h"
-#include "extension/input/heap_rows.h"
 #include "extension/input/row_reader.h"
 #include "extension/input/run_costs.h"
+#include "extension/input/table_rows.h"
 #include "extension/server/node_state.h"
 #include "extension/server/plan_numbers.h"
 #include "relation/chunk.h"
@@ -89,9 +89,9 @@ struct PackState {
   KeyEncoder encoders[2];  // of the key and of the item
   TidItem* open;           // [kChunkRows]
   struct varlena* chunk;   // room for kChunkMaxBytes
-  HeapRows heap;
+  TableRows tables;
   ArrayRows arrays;
-  bool from_heap;    // the rows of the child are read through `heap`
+  bool from_tables;  // the rows of the child are read through `tables`
   bool from_arrays;  // likewise through `arrays`
   bool finished;
 };
@@ -106,7 +106,7 @@ void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   state->encoders[0] = column_encoder(columns.key, columns.key_column);
   state->encoders[1] = column_encoder(columns.item, 1 - columns.key_column, columns.null_items != 0);
   outerPlanState(node) = ExecInitNode(outerPlan(scan), estate, eflags);
-  state->from_heap = find_heap_rows(child_of(node), state->encoders, state->heap);
+  state->from_tables = find_table_rows(child_of(node), state->encoders, state->tables);
   state->from_arrays = find_array_rows(child_of(node), state->encoders, state->arrays);
   state->open = static_cast<TidItem*>(palloc(sizeof(TidItem) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
@@ -128,7 +128,7 @@ uint32_t read_pages(PackState& state) {
   static_assert(MaxHeapTuplesPerPage <= kChunkRows);
   TidItem* end = state.open;
   while (end - state.open <= static_cast<ptrdiff_t>(kChunkRows - MaxHeapTuplesPerPage)) {
-    TidItem* const next = read_heap_page(state.heap, end);
+    TidItem* const next = read_table_page(state.tables, end);
     state.finished = next == nullptr;
     if (state.finished) break;
     end = next;
@@ -138,7 +138,7 @@ uint32_t read_pages(PackState& state) {
 
 uint32_t read_child(PackState& state, CustomScanState* node) {
   if (state.finished) return 0;
-  if (state.from_heap) return read_pages(state);
+  if (state.from_tables) return read_pages(state);
   if (state.from_arrays) return static_cast<uint32_t>(read_array_rows(state.arrays, state.open) - state.open);
   ChunkSink sink{state.open};
   state.finished = read_rows(PlanSource{child_of(node), 2}, std::span<const KeyEncoder, 2>(state.encoders), sink);
@@ -174,9 +174,10 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 }  // namespace
 
 Cost packing_cost(PlannerInfo* root, const Path* rows) {
-  if (!is_heap_rows_path(root, rows)) return rows->rows * cpu_operator_cost;
+  const Cost saving = table_rows_saving(root, rows);
+  if (saving == 0) return rows->rows * cpu_operator_cost;
   const Cost decoded = rows->rows * kHeapRowOperators * cpu_operator_cost;
-  return Max(decoded - rows->rows * cpu_tuple_cost, rows->startup_cost - rows->total_cost);
+  return Max(decoded - saving, rows->startup_cost - rows->total_cost);
 }
 
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns) {

@@ -2,7 +2,7 @@
 // columns of a row, encoders (key_encoder.h) make a key of each, and a sink takes the keys.
 //
 // A source is the executor, which returns rows (PlanSource) or hands them over (read_inner_query), or the pages
-// of a table (heap_rows.h). Rows that a plan node has packed into chunks go into the log as they are.
+// of tables (table_rows.h). Rows that a plan node has packed into chunks go into the log as they are.
 // A sink has
 //   bool append(int64_t, int64_t, int64_t)   one key for each encoder, or 0; false: it takes no more rows
 //   bool append_rows(std::span<const TidItem>)   the same for several rows of two keys, if pages are read
@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <span>
 
-#include "extension/input/heap_rows.h"
 #include "extension/input/inner_query.h"
 #include "extension/input/key_encoder.h"
+#include "extension/input/table_rows.h"
 #include "extension/server/boundary.h"
 #include "extension/server/progress.h"
 #include "relation/row_log.h"
@@ -78,15 +78,15 @@ bool read_rows(Source source, std::span<const KeyEncoder, kColumns> encoders, Si
   return true;
 }
 
-/// Reads the rows of a plan node: from the pages of a table if the node is a scan that can be read so, else from
+/// Reads the rows of a plan node: from the pages of tables if the node scans these and can be read so, else from
 /// the executor. @return whether all rows are read; see read_row
 template <typename Sink, size_t kColumns>
 bool read_plan(PlanState* plan, int columns, std::span<const KeyEncoder, kColumns> encoders, Sink& sink) {
   if constexpr (kColumns == 2) {
-    HeapRows pages;
-    if (find_heap_rows(plan, encoders.data(), pages)) {
+    TableRows pages;
+    if (find_table_rows(plan, encoders.data(), pages)) {
       TidItem rows[MaxHeapTuplesPerPage];
-      while (const TidItem* const end = read_heap_page(pages, rows))
+      while (const TidItem* const end = read_table_page(pages, rows))
         if (!sink.append_rows({rows, end})) return false;
       return true;
     }

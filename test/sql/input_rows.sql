@@ -74,6 +74,49 @@ CALL compare('tid, item', 'seen');
 CREATE MATERIALIZED VIEW kept AS SELECT tid, item FROM wide;
 CALL compare('tid, item', 'kept');
 
+-- Several tables: UNION ALL of tables of other widths, of the same table twice, with conditions, inherited ones, empty ones
+CREATE TABLE other_width (tid int8, item int8);
+INSERT INTO other_width VALUES (2, 7), (2, 8), (3, 7), (3, 9);
+CALL compare('tid, item', '(SELECT tid, item FROM partitioned UNION ALL SELECT item, tid FROM altered) u');
+CALL compare('tid, item', '(SELECT tid, item FROM partitioned UNION ALL SELECT tid, item FROM other_width) u');
+CALL compare('tid, item', '(SELECT tid, item FROM passing UNION ALL SELECT tid + 100, item FROM passing UNION ALL SELECT tid, item FROM passing) u');
+CALL compare('tid, item', '(SELECT tid, item FROM partitioned_1 WHERE item > 7 UNION ALL SELECT tid, item FROM partitioned) u');
+CALL compare('tid, item', '(SELECT tid, item FROM partitioned WHERE tid = 2 UNION ALL SELECT tid, item FROM partitioned WHERE tid = 8) u');
+CREATE TABLE child (more text) INHERITS (nothing);
+INSERT INTO child VALUES (1, 7, 'x'), (1, 8, 'y'), (NULL, 8, 'z');
+CALL compare('tid, item', 'nothing');
+-- The same in workers
+BEGIN;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SET LOCAL max_parallel_workers_per_gather = 2;
+CALL compare('tid, item', 'partitioned');
+CALL compare('tid, item', 'nothing');
+CALL compare('tid, item', '(SELECT tid, item FROM partitioned UNION ALL SELECT item, tid FROM altered) u');
+ROLLBACK;
+-- In plain SQL, beside the plain plan
+LOAD 'batmap';
+CREATE TABLE counted (tid int4, item int4, qty int4) PARTITION BY HASH (tid);
+CREATE TABLE counted_0 PARTITION OF counted FOR VALUES WITH (MODULUS 3, REMAINDER 0);
+CREATE TABLE counted_1 PARTITION OF counted FOR VALUES WITH (MODULUS 3, REMAINDER 1);
+CREATE TABLE counted_2 (qty int4, item int4, gone text, tid int4);
+ALTER TABLE counted_2 DROP COLUMN gone;
+ALTER TABLE counted ATTACH PARTITION counted_2 FOR VALUES WITH (MODULUS 3, REMAINDER 2);
+INSERT INTO counted SELECT g / 4, g % 7, CASE WHEN g % 5 > 0 THEN g % 11 END FROM generate_series(1, 2000) AS g;
+ANALYZE counted;
+CREATE FUNCTION sums_of_counted(node text, min_count int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('batmap.enable_join_project', node, true);
+    RETURN (SELECT row(count(*), sum(q.n), sum(q.s)) FROM (SELECT count(*) AS n, sum(a.qty * b.qty) AS s
+        FROM counted a JOIN counted b USING (tid) GROUP BY a.item, b.item HAVING count(*) >= min_count) q);
+END $$;
+SELECT sums_of_counted('on', n), sums_of_counted('on', n) = sums_of_counted('off', n) AS same FROM unnest('{1,100}'::int[]) n;
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, sum(a.qty * b.qty) FROM counted a JOIN counted b USING (tid) GROUP BY a.item, b.item;
+-- A subquery that is run anew for each row outside, with partitions that the row decides on
+SELECT k, (SELECT count(*) FROM (SELECT a.item, b.item, count(*) FROM counted a JOIN counted b USING (tid) WHERE a.qty = k GROUP BY a.item, b.item) q) AS pairs
+    FROM generate_series(1, 3) AS k;
+
 -- Rows that somebody may not see
 CREATE TABLE guarded (tid int4, item int4);
 INSERT INTO guarded VALUES (1, 7), (1, 8), (2, 7), (2, 8), (2, 9);

@@ -17,6 +17,10 @@ constexpr long kShortestWaitMs = 1;
 constexpr long kLongestWaitMs = 20;
 constexpr long kWaitShare = 16;
 
+// Citus sleeps for 10 ms before it looks again whether a node has answered, in each round.
+constexpr char kNodeWaitSetting[] = "citus.remote_task_check_interval";
+constexpr char kNodeWaitMs[] = "1";
+
 uint32 connection_number = 0;
 
 /// The place of a part, for errors.
@@ -114,6 +118,8 @@ void PartCalls::open() {
   round_ = "connecting";
   const bool has_servers = list_.is_any(PartPlace::kServer);
   if (has_servers) dblink_ = dblink_schema();
+  if (list_.is_any(PartPlace::kNode) && GetConfigOption(kNodeWaitSetting, true, false) != nullptr)
+    set_config_option(kNodeWaitSetting, kNodeWaitMs, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
   for (int k = 0; k < list_.count; ++k) {
     schemas_[k] = schema_;
     if (list_.parts[k].place == PartPlace::kServer) connect(k);

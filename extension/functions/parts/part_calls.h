@@ -24,7 +24,8 @@ class PartCalls {
   /// To be made in a memory context that lives as long as the calls. @param schema  of the extension here, quoted
   PartCalls(const PartList& list, const char* operation, const char* schema, ProgressReport* progress);
 
-  /// Connects to the foreign servers. SPI must be connected.
+  /// Connects to the foreign servers, and tells Citus to wait for nodes in short steps, to the end of the caller's
+  /// NewGUCNestLevel(). SPI must be connected.
   void open();
   /// Asks the parts. @return [parts] their answers; nullptr: NULL, or it was not asked @raises the error of a part
   char** round(const char* name, MakeStatement make, void* argument);

@@ -216,12 +216,12 @@ struct FactorSink {
     return Reading::kDone;
   }
 
-  /// The same from the pages of a table.
-  Reading read_pages(const HeapRows& pages) {
+  /// The same from the pages of tables.
+  Reading read_pages(const TableRows& pages) {
     TidItem keys[MaxHeapTuplesPerPage];
     auto* const values =
         static_cast<int64_t*>(palloc(sizeof(int64_t) * MaxHeapTuplesPerPage * static_cast<size_t>(factors)));
-    while (const TidItem* const end = read_heap_page(pages, keys, values)) {
+    while (const TidItem* const end = read_table_page(pages, keys, values)) {
       const uint64_t before = rows.size();
       bool is_exact = true;
       const bool fits = guarded_fits(true, [&] {
@@ -292,9 +292,9 @@ Reading read_side(JoinProjectInputs& inputs, SumsCall& call, MemoryContext conte
                   make_numbers(taken.count),
                   has_numerics ? AllocSetContextCreate(context, "batmap factors", ALLOCSET_SMALL_SIZES) : nullptr};
   const KeyEncoder encoders[] = {key, item};
-  HeapRows pages;
+  TableRows pages;
   const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
-  const Reading result = may_read_pages && find_heap_rows(plan, encoders, pages, first, side.factors)
+  const Reading result = may_read_pages && find_table_rows(plan, encoders, pages, first, side.factors)
                              ? sink.read_pages(pages)
                              : sink.read_rows(plan, key, item, first + side.factors);
   MemoryContextSwitchTo(caller);
