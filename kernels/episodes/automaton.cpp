@@ -12,7 +12,7 @@ EpisodeMachine::EpisodeMachine(const EventStreamView& view, EpisodeView episode,
 }
 
 void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
-                        const ExecutionOptions& options) {
+                        int64_t* blocked_to, const ExecutionOptions& options) {
   std::vector<EpisodeMachine> machines;
   machines.reserve(last - first);
   // Which machines a symbol moves, and at which positions of the episode; for one machine the last position first.
@@ -23,6 +23,7 @@ void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, 
   Buffer<size_t> begin(*options.memory, size_t{view.symbol_count} + 1, Fill::kZero);
   for (size_t k = first; k < last; ++k) {
     machines.emplace_back(view, batch[k], options);
+    if (blocked_to != nullptr) machines.back().start_after(blocked_to[k - first]);
     for (const uint32_t symbol : batch[k].symbols) ++begin[symbol];
   }
   for (uint32_t symbol = 0; symbol < view.symbol_count; ++symbol) begin[symbol + 1] += begin[symbol];
@@ -38,6 +39,8 @@ void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, 
     for (size_t k = begin[symbol]; k < begin[symbol + 1]; ++k)
       counts[positions[k].machine] += machines[positions[k].machine].step(positions[k].position, view.times[at]);
   }
+  if (blocked_to == nullptr) return;
+  for (size_t k = 0; k < machines.size(); ++k) blocked_to[k] = machines[k].after();
 }
 
 }  // namespace batmap

@@ -84,8 +84,9 @@ class EpisodeMachine {
 };
 
 /// Counts the episodes [first, last) of a batch in one pass.
-/// @param counts  [last - first] added to
+/// @param counts      [last - first] added to
+/// @param blocked_to  [last - first] see with_rule() of counting_rule.h; nullptr: nothing is blocked
 void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
-                        const ExecutionOptions& options);
+                        int64_t* blocked_to, const ExecutionOptions& options);
 
 }  // namespace batmap

@@ -3,6 +3,9 @@
 //
 // Neither support grows when an event is taken away from the front or from the end of an episode, and neither shrinks:
 // what is left occurs wherever the whole did. So discovery by levels is complete under both (level_wise.h).
+//
+// Both rules remember one time: up to which occurrences that start are blocked. So the count of a stream that comes in pieces
+// (event_stream.h) goes on where it stopped, if this time is kept for each episode.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +17,18 @@
 
 namespace batmap {
 
+/// Blocks nothing: all times of an axis are later.
+inline constexpr int64_t kNothingBlocked = -1;
+
 /// Takes each occurrence that starts later than the last taken one has ended. The result is a largest set (EP, Algorithm 1).
 struct NonOverlapped {
-  int64_t last_end = -1;
+  int64_t blocked_to = kNothingBlocked;
   uint64_t count = 0;
 
   bool take(int64_t end, int64_t start) {
-    const bool chosen = start > last_end;
+    const bool chosen = start > blocked_to;
     count += chosen;
-    last_end = chosen ? end : last_end;
+    blocked_to = chosen ? end : blocked_to;
     return chosen;
   }
 };
@@ -45,25 +51,48 @@ class StreamCursor {
 
 /// Takes one occurrence of each stream. An occurrence lies in one stream, so the end tells which.
 struct OneAStream {
-  explicit OneAStream(std::span<const int64_t> stream_ends) : streams(stream_ends) {}
+  OneAStream(std::span<const int64_t> stream_ends, int64_t blocked) : streams(stream_ends), blocked_to(blocked) {}
 
   bool take(int64_t end, int64_t) {
-    if (end <= last_end) return false;
-    last_end = streams.end_of(end);
+    if (end <= blocked_to) return false;
+    blocked_to = streams.end_of(end);
     ++count;
     return true;
   }
 
   StreamCursor streams;
-  int64_t last_end = -1;  // of the stream of the occurrence that was taken last
+  int64_t blocked_to;  // the end of the stream of the occurrence that was taken last
   uint64_t count = 0;
 };
 
-/// @return what body(rule) returns, for the rule of the axis
+/// Counts by the rule of the axis. @param blocked_to  of the episode, on this axis: read and set
+/// @param body  gets a rule, and returns it after it has taken occurrences
 template <typename Body>
-auto with_rule(const EventStreamView& view, Body body) {
-  if (view.counts_streams()) return body(OneAStream(view.stream_ends));
-  return body(NonOverlapped());
+uint64_t with_rule(const EventStreamView& view, int64_t& blocked_to, Body body) {
+  const auto count = [&](auto rule) {
+    const auto after = body(rule);
+    blocked_to = after.blocked_to;
+    return after.count;
+  };
+  if (view.counts_streams()) return count(OneAStream(view.stream_ends, blocked_to));
+  return count(NonOverlapped{blocked_to});
 }
+
+/// Up to which time occurrences are blocked, for each of some episodes, while the parts of the streams are counted in order.
+class BlockedTimes {
+ public:
+  BlockedTimes(const EventStreams& streams, size_t episodes, MemoryMeter& meter)
+      : times_(meter, streams.has_pieces() ? episodes : 0) {}
+
+  /// @return empty for a part that has whole streams: each axis begins with nothing blocked
+  std::span<int64_t> of(const EventPart& part) {
+    if (!part.is_piece) return {};
+    if (!part.continues) std::fill(times_.begin(), times_.end(), kNothingBlocked);
+    return times_.span();
+  }
+
+ private:
+  Buffer<int64_t> times_;  // [episode]
+};
 
 }  // namespace batmap

@@ -7,6 +7,7 @@
 
 #include "core/thread_team.h"
 #include "episodes/automaton.h"
+#include "episodes/counting_rule.h"
 #include "episodes/frontier.h"
 #include "episodes/mapconcat.h"
 #include "episodes/tracking.h"
@@ -43,12 +44,13 @@ size_t threads_of(const ExecutionOptions& options) { return static_cast<size_t>(
 /// The share of list events whose branch is mispredicted, from a slice in the middle of the stream.
 double sample_unforeseen(const EventStreamView& view, const EpisodeBatch& batch, uint64_t list_events) {
   const double list = static_cast<double>(list_events) / static_cast<double>(batch.size * batch.length);
-  const auto whole = static_cast<double>(view.times[view.events - 1] + 1);
+  const auto whole = static_cast<double>(view.ticks());
   const double ticks = whole * std::min(1.0, kSampledEvents / list);
   const auto slice = [&](uint32_t symbol) {
     const std::span<const int64_t> all = view.list(symbol);
-    const auto from = std::lower_bound(all.begin(), all.end(), static_cast<int64_t>((whole - ticks) / 2));
-    return std::span(from, std::lower_bound(from, all.end(), static_cast<int64_t>((whole + ticks) / 2)));
+    const auto time = [&](double at) { return view.times[0] + static_cast<int64_t>(at); };
+    const auto from = std::lower_bound(all.begin(), all.end(), time((whole - ticks) / 2));
+    return std::span(from, std::lower_bound(from, all.end(), time((whole + ticks) / 2)));
   };
   std::vector<int64_t> frontier;
   std::vector<int64_t> longer;
@@ -125,30 +127,56 @@ EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, 
 }
 
 void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
-                    const ExecutionOptions& options) {
+                    const ExecutionOptions& options, std::span<int64_t> blocked_to) {
+  // Calls count(episode, blocked) for one episode.
+  const auto count_one = [&](size_t k, auto count) {
+    int64_t nothing = kNothingBlocked;
+    counts[k] += count(batch[k], blocked_to.empty() ? nothing : blocked_to[k]);
+  };
   switch (method) {
     case EpisodeMethod::kTracking:
       share_out(batch, options, 16 * threads_of(options), [&](size_t first, size_t last) {
         Tracker tracker(view, options);
-        for (size_t k = first; k < last; ++k) counts[k] += tracker.count(batch[k]);
+        for (size_t k = first; k < last; ++k)
+          count_one(k, [&](const EpisodeView& episode, int64_t& blocked) { return tracker.count(episode, blocked); });
       });
       break;
     case EpisodeMethod::kCountScanWrite:
     case EpisodeMethod::kAtomic: {
       const auto compaction = method == EpisodeMethod::kAtomic ? Compaction::kAtomic : Compaction::kCountScanWrite;
-      for (size_t k = 0; k < batch.size; ++k) counts[k] += track_in_blocks(view, batch[k], compaction, options);
+      for (size_t k = 0; k < batch.size; ++k)
+        count_one(k, [&](const EpisodeView& episode, int64_t& blocked) {
+          return track_in_blocks(view, episode, compaction, blocked, options);
+        });
       break;
     }
     case EpisodeMethod::kAutomaton:
       share_out(batch, options, threads_of(options), [&](size_t first, size_t last) {
-        count_by_automaton(view, batch, first, last, counts.data() + first, options);
+        count_by_automaton(view, batch, first, last, counts.data() + first,
+                           blocked_to.empty() ? nullptr : blocked_to.data() + first, options);
       });
       break;
     case EpisodeMethod::kMapConcat:
       for (size_t k = 0; k < batch.size; ++k)
-        counts[k] += count_by_mapconcat(view, batch[k], 4 * threads_of(options), options);
+        count_one(k, [&](const EpisodeView& episode, int64_t& blocked) {
+          return count_by_mapconcat(view, episode, 4 * threads_of(options), blocked, options);
+        });
       break;
   }
+}
+
+EpisodeMethod count_in_parts(const EventStreams& streams, const EpisodeBatch& batch, std::optional<EpisodeMethod> method,
+                             std::span<uint64_t> counts, const ExecutionOptions& options) {
+  EpisodeMethod used = method.value_or(EpisodeMethod::kTracking);
+  BlockedTimes blocked(streams, batch.size, *options.memory);
+  streams.for_parts(batch.length, options, [&](const EventPart& part) {
+    for (const EventStream& axis : part.axes) {
+      const EventStreamView view = axis.view();
+      if (!method) used = choose_episode_method(describe_job(view, batch, options.threads));
+      count_episodes(used, view, batch, counts, options, blocked.of(part));
+    }
+  });
+  return used;
 }
 
 }  // namespace batmap

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -42,9 +43,15 @@ EpisodeMethod choose_episode_method(const EpisodeJob& job);
 /// @param batch  some of its episodes are tracked in a slice of the stream
 EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, int threads);
 
-/// @param counts  [batch.size] added to
+/// @param counts      [batch.size] added to
+/// @param blocked_to  [batch.size] see with_rule() of counting_rule.h; empty: nothing is blocked
 /// @throws Error, std::bad_alloc
 void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
-                    const ExecutionOptions& options);
+                    const ExecutionOptions& options, std::span<int64_t> blocked_to = {});
+
+/// Counts a batch in all parts of the streams. @param method  empty: the best one for each axis
+/// @return the method that was used last
+EpisodeMethod count_in_parts(const EventStreams& streams, const EpisodeBatch& batch, std::optional<EpisodeMethod> method,
+                             std::span<uint64_t> counts, const ExecutionOptions& options);
 
 }  // namespace batmap

@@ -351,15 +351,8 @@ std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisod
   record_streams(streams, record);
   if (!count_on_device(streams, batch, episodes, counts, options, record)) {
     counts.assign(batch.size, 0);
-    streams.for_parts(options, [&](std::span<const EventStream> axes) {
-      for (const EventStream& axis : axes) {
-        const EventStreamView view = axis.view();
-        const EpisodeMethod method =
-            episodes.method ? *episodes.method : choose_episode_method(describe_job(view, batch, options.threads));
-        record.method = kEpisodeMethodNames[static_cast<size_t>(method)];
-        count_episodes(method, view, batch, counts, options);
-      }
-    });
+    const EpisodeMethod used = count_in_parts(streams, batch, episodes.method, counts, options);
+    record.method = kEpisodeMethodNames[static_cast<size_t>(used)];
   }
   std::vector<uint64_t> all(episodes.size());
   for (size_t k = 0; k < counts.size(); ++k) all[found.position[k]] = counts[k];
@@ -376,12 +369,15 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);
   if (found.position.empty()) return all;
-  streams.for_parts(options, [&](std::span<const EventStream> axes) {
-    for (const EventStream& axis : axes) {
+  BlockedTimes blocked(streams, 1, *options.memory);
+  streams.for_parts(episode.length, options, [&](const EventPart& part) {
+    const std::span<int64_t> of_pieces = blocked.of(part);
+    for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
-      with_rule(view, [&](auto chosen) {
+      int64_t nothing = kNothingBlocked;
+      with_rule(view, of_pieces.empty() ? nothing : of_pieces[0], [&](auto rule) {
         const auto take = [&](int64_t end, int64_t start) {
-          if (!chosen.take(end, start)) return;
+          if (!rule.take(end, start)) return;
           const EventStream::Piece& piece = axis.piece_of(start);
           all.push_back({piece.stream, piece.first + (start - piece.at), piece.first + (end - piece.at)});
         };
@@ -390,6 +386,7 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
         } else {
           Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
         }
+        return rule;
       });
     }
   });

@@ -1,13 +1,15 @@
 // Events that exceed the memory of a run: partitions by stream, packed block by block, in temporary files.
 //
-// All events of a stream lie in one partition, so counts over partitions add up. A partition that is too large is split again,
-// but for a stream that is too large by itself. A block is two chunks (relation/chunk.h): time and event, and the stream.
-// Cost: one write and one read of the packed events for each level, and 384 KiB for open rows while a level is
-// written. Source: row_partitions.h, for events.
+// All events of a stream lie in one partition, so counts over partitions add up. A partition that is too large is split again.
+// A stream that is too large by itself is split into pieces: ranges of time, at times that a sample of its events gives.
+// A block is two chunks (relation/chunk.h): time and event, and the stream.
+// Cost: one write and one read of the packed events for each level, one more read for a level of pieces, and 384 KiB for
+// open rows while a level is written. Source: row_partitions.h, for events.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/options.h"
@@ -26,6 +28,9 @@ struct EventPartition {
   uint64_t rows = 0;
   uint64_t bytes = 0;
   KeyBounds streams;
+  KeyBounds times;
+  bool is_piece = false;   // of a stream that has several, which follow each other in order of time
+  bool continues = false;  // it goes on with the stream of the partition before
 };
 
 /// Calls visit(row) for all rows of a partition.
@@ -48,17 +53,22 @@ class EventPartitions {
   uint64_t rows() const { return rows_; }
   /// Bounds of the events in rows that have been written.
   const KeyBounds& event_bounds() const { return event_bounds_; }
-  /// All partitions that have rows. Those with more than `max_rows` are split, unless they have one stream. Call it once.
+  /// All partitions that have rows. Those with more than `max_rows` are split, unless all their events have one time and one
+  /// stream. Call it once.
   std::vector<EventPartition> partitions(uint64_t max_rows, const CancelToken& cancel) const;
 
  private:
   static constexpr int kMaxLevels = 4;
+  static constexpr int kMaxTimeLevels = 8;
 
+  size_t part_of(const EventRow& row) const;
   void write_open(size_t part);
+  std::optional<EventPartitions> smaller_for(const EventPartition& part, uint64_t max_rows, const CancelToken& cancel) const;
 
   TempFiles* files_;
   MemoryMeter* meter_;
   int level_;
+  std::vector<int64_t> cuts_;  // ascending; if there are any, rows are parted by time, and part k begins at cuts_[k - 1]
   uint64_t rows_ = 0;
   KeyBounds event_bounds_;
   std::vector<EventPartition> parts_;  // [kPartitions]

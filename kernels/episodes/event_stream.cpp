@@ -108,9 +108,10 @@ void sort_rows(Buffer<Row>& rows, size_t count, size_t streams, const ExecutionO
 }
 
 /// Adds an axis with as many streams as fit, from row `from` on. @return the row behind the last
+/// @param origin  of a piece: the first time of its stream
 size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_t from,
-                const GrowingBuffer<int64_t>& streams, uint32_t symbols, int64_t reach, EpisodeCounting counting,
-                const ExecutionOptions& options) {
+                const GrowingBuffer<int64_t>& streams, std::optional<int64_t> origin, uint32_t symbols, int64_t reach,
+                EpisodeCounting counting, const ExecutionOptions& options) {
   // Find the streams that fit, and their rows.
   GrowingBuffer<EventStream::Piece> pieces(*options.memory);
   uint64_t length = 0;
@@ -120,7 +121,7 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
     while (next < rows.size() && rows[next].stream == rows[end].stream) ++next;
     const uint64_t span = static_cast<uint64_t>(rows[next - 1].time) - static_cast<uint64_t>(rows[end].time);
     if (length + span >= kAxisEnd || next - from > kMaxEvents) break;
-    pieces.push_back({static_cast<int64_t>(length), rows[end].time, streams[rows[end].stream]});
+    pieces.push_back({static_cast<int64_t>(length), origin.value_or(rows[end].time), streams[rows[end].stream]});
     length += span + static_cast<uint64_t>(reach) + 1;
     end = next;
   }
@@ -152,7 +153,7 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
 EventLog::EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected)
     : meter_(options.memory), columns_(with_streams ? 3 : 2) {
   uint64_t rows = std::clamp<uint64_t>(expected, 1, kMaxRowsABlock);
-  if (options.files != nullptr && with_streams) {
+  if (options.files != nullptr) {
     files_ = options.files;
     cancel_ = options.cancel;
     max_bytes_ = options.work_bytes / kShareOfWorkMemory;
@@ -191,9 +192,10 @@ EventPartitions* EventLog::seal() {
 
 EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count,
                          int64_t reach, GrowingBuffer<Piece> pieces, EpisodeCounting counting,
-                         const ExecutionOptions& options)
+                         const ExecutionOptions& options, int64_t counted_to)
     : events_(events),
       reach_(reach),
+      counted_to_(counted_to),
       times_(std::move(times)),
       symbols_(std::move(symbols)),
       begin_(*options.memory, size_t{symbol_count} + 1, Fill::kZero),
@@ -222,28 +224,35 @@ void EventStream::write(TempFile& file) const {
   put(pieces_.begin(), pieces_.size());
 }
 
-EventStream EventStream::read(TempFile& file, uint32_t symbol_count, int64_t reach, EpisodeCounting counting,
-                              const ExecutionOptions& options) {
+EventStream::Sizes EventStream::read_sizes(TempFile& file) {
+  Sizes sizes;
+  file.read(std::as_writable_bytes(std::span(&sizes, 1)));
+  return sizes;
+}
+
+void EventStream::read_events(TempFile& file, const Sizes& sizes, int64_t* times, uint32_t* symbols,
+                              GrowingBuffer<Piece>& pieces, const CancelToken& cancel) {
   const auto get = [&](auto* values, size_t count) {
-    in_slices(count, options.cancel, [&](size_t first, size_t last) {
+    in_slices(count, cancel, [&](size_t first, size_t last) {
       file.read(std::as_writable_bytes(std::span(values + first, last - first)));
     });
   };
-  uint64_t sizes[2];
-  get(sizes, 2);
-  Buffer<int64_t> times(*options.memory, sizes[0]);
-  get(times.data(), sizes[0]);
-  Buffer<uint32_t> symbols(*options.memory, sizes[0]);
-  get(symbols.data(), sizes[0]);
-  GrowingBuffer<Piece> pieces(*options.memory);
-  get(pieces.room_for_all(sizes[1]), sizes[1]);
-  pieces.add(sizes[1]);
-  return {sizes[0], std::move(times), std::move(symbols), symbol_count, reach, std::move(pieces), counting, options};
+  get(times, sizes.events);
+  get(symbols, sizes.events);
+  get(pieces.room(sizes.pieces), sizes.pieces);
+  pieces.add(sizes.pieces);
 }
 
 EventStreamView EventStream::view() const {
-  return {events_,       times_.data(),      symbols_.data(), static_cast<uint32_t>(begin_.size() - 1),
-          begin_.data(), list_times_.data(), reach_,          {stream_ends_.data(), stream_ends_.size()}};
+  return {.events = events_,
+          .times = times_.data(),
+          .symbols = symbols_.data(),
+          .symbol_count = static_cast<uint32_t>(begin_.size() - 1),
+          .begin = begin_.data(),
+          .list_times = list_times_.data(),
+          .reach = reach_,
+          .stream_ends = {stream_ends_.data(), stream_ends_.size()},
+          .counted_to = counted_to_};
 }
 
 const EventStream::Piece& EventStream::piece_of(int64_t time) const {
@@ -320,14 +329,15 @@ class EventStreams::Grouping {
   /// The symbol of an event, or kGone.
   uint32_t symbol(uint32_t code) const { return symbols_[code]; }
 
-  /// Adds axes of rows of whole streams. @param rows  the first `count`, with symbols @param stream_values  [code]
-  void add_axes(std::vector<EventStream>& axes, Buffer<Row>& rows, size_t count,
-                const GrowingBuffer<int64_t>& stream_values) const {
+  /// Adds axes of rows of whole streams, or of a piece. @param rows  the first `count`, with symbols
+  /// @param stream_values  [code] @param origin  of a piece: the first time of its stream
+  void add_axes(std::vector<EventStream>& axes, Buffer<Row>& rows, size_t count, const GrowingBuffer<int64_t>& stream_values,
+                std::optional<int64_t> origin = {}) const {
     sort_rows(rows, count, stream_values.size(), options);
     sort_same_times(rows, count, options.cancel);
     const size_t before = axes.size();
     for (size_t from = 0; from < count;)
-      from = add_axis(axes, {rows.data(), count}, from, stream_values, streams_.symbols(), streams_.reach_,
+      from = add_axis(axes, {rows.data(), count}, from, stream_values, origin, streams_.symbols(), streams_.reach_,
                       streams_.counting_, options);
     for (size_t k = before; k < axes.size(); ++k) streams_.events_ += axes[k].view().events;
   }
@@ -401,10 +411,14 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
     std::vector<EventPartition> parts;
     uint64_t rows = 0;
     KeyBounds streams;
+    std::optional<int64_t> origin;  // of a piece: the first time of its stream
+    bool is_piece() const { return parts[0].is_piece; }
+    bool continues() const { return parts[0].continues; }
   };
   std::vector<Group> groups;
   for (const EventPartition& part : rows.partitions(max_rows, options.cancel)) {
-    if (groups.empty() || groups.back().rows + part.rows > max_rows) groups.emplace_back();
+    if (groups.empty() || part.is_piece || groups.back().is_piece() || groups.back().rows + part.rows > max_rows)
+      groups.emplace_back();
     Group& group = groups.back();
     group.parts.push_back(part);
     group.rows += part.rows;
@@ -420,21 +434,27 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
 
   const KeyBounds bounds = rows.event_bounds();
   KeyCodes events(options, bounds.low, bounds.range(), std::min(rows.rows(), max_coded_rows(options)));
-  for (const Group& group : groups) {
+  GrowingBuffer<Span> spans(*options.memory);  // of the streams of a group or, after pieces, of their stream
+  for (size_t k = 0; k < groups.size(); ++k) {
+    Group& group = groups[k];
     KeyCodes stream_codes = stream_codes_of(group);
-    GrowingBuffer<Span> spans(*options.memory);
+    if (!group.continues()) spans.shrink(0);
     visit(group, [&](const EventRow& row) {
       const uint32_t stream = code_of(stream_codes, row.stream);
       while (stream >= spans.size()) spans.push_back({});
       spans[stream].add(row.time);
       grouping.count_event(code_of(events, row.event));
     });
-    grouping.add_totals(spans);
+    if (group.is_piece()) group.origin = spans[0].first;
+    if (k + 1 == groups.size() || !groups[k + 1].continues()) grouping.add_totals(spans);
   }
+  spans.reset();
   grouping.keep_events(events);
 
   uint64_t axis_bytes = 0;
+  bool has_begun = false;  // whether an earlier piece of the stream is stored
   for (const Group& group : groups) {
+    if (!group.continues()) has_begun = false;
     std::vector<EventStream> axes;
     {
       KeyCodes stream_codes = stream_codes_of(group);
@@ -446,23 +466,103 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
         if (symbol != Grouping::kGone) kept[count++] = {row.time, symbol, code_of(stream_codes, row.stream)};
       });
       for (uint32_t code = 0; code < stream_codes.size(); ++code) streams.push_back(stream_codes.key(code));
-      grouping.add_axes(axes, kept, count, streams);
+      grouping.add_axes(axes, kept, count, streams, group.origin);
     }
     for (const EventPartition& part : group.parts) part.file->close();
     if (axes.empty()) continue;
-    const StoredPart& part = parts_.emplace_back(StoredPart{&options.files->create(), axes.size()});
+    const EventStreamView last = axes.back().view();
+    const StoredPart& part = parts_.emplace_back(StoredPart{.file = &options.files->create(),
+                                                            .axes = axes.size(),
+                                                            .is_piece = group.is_piece(),
+                                                            .continues = has_begun,
+                                                            .events = last.events,
+                                                            .last_time = last.times[last.events - 1]});
+    has_pieces_ |= part.is_piece;
+    has_begun = part.is_piece;
     for (const EventStream& axis : axes) axis.write(*part.file);
     axis_bytes += part.file->unread();
   }
   file_bytes_ = std::max(file_bytes_, axis_bytes);
 }
 
-std::vector<EventStream> EventStreams::load(const StoredPart& part, const ExecutionOptions& options) const {
-  std::vector<EventStream> axes;
-  axes.reserve(part.axes);
+EventStreams::PartReader::PartReader(const EventStreams& streams, size_t length, const ExecutionOptions& options)
+    : streams_(streams), options_(options) {
+  const uint64_t gaps = length > 0 ? length - 1 : 0;
+  const auto reach = static_cast<uint64_t>(streams.reach_);
+  context_ = static_cast<int64_t>(gaps > 0 && reach > kMaxSpan / gaps ? kMaxSpan : gaps * reach);
+}
+
+std::optional<EventPart> EventStreams::PartReader::next() {
+  if (at_ == streams_.parts_.size()) return std::nullopt;
+  const StoredPart& part = streams_.parts_[at_];
+  if (part.is_piece)
+    load_pieces();
+  else
+    load_axes(part);
+  return EventPart{axes_, part.is_piece, part.continues};
+}
+
+void EventStreams::PartReader::load_axes(const StoredPart& part) {
+  ++at_;
+  axes_.clear();
+  axes_.reserve(part.axes);
   part.file->rewind();
-  while (axes.size() < part.axes) axes.push_back(EventStream::read(*part.file, symbols(), reach_, counting_, options));
-  return axes;
+  while (axes_.size() < part.axes) {
+    const EventStream::Sizes sizes = EventStream::read_sizes(*part.file);
+    Buffer<int64_t> times(*options_.memory, sizes.events);
+    Buffer<uint32_t> symbols(*options_.memory, sizes.events);
+    GrowingBuffer<EventStream::Piece> pieces(*options_.memory);
+    EventStream::read_events(*part.file, sizes, times.data(), symbols.data(), pieces, options_.cancel);
+    axes_.emplace_back(sizes.events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_,
+                       std::move(pieces), streams_.counting_, options_);
+  }
+}
+
+/// Loads pieces of a stream behind the events before them that they may need.
+void EventStreams::PartReader::load_pieces() {
+  const std::vector<StoredPart>& parts = streams_.parts_;
+  int64_t counted_to = -1;
+  size_t kept = 0;  // events of the axis before
+  Buffer<int64_t> kept_times(*options_.memory, 0);
+  Buffer<uint32_t> kept_symbols(*options_.memory, 0);
+  if (parts[at_].continues) {
+    const EventStreamView before = axes_[0].view();
+    counted_to = before.times[before.events - 1];
+    const auto first = static_cast<size_t>(
+        std::upper_bound(before.times, before.times + before.events, counted_to - context_) - before.times);
+    kept = before.events - first;
+    kept_times = Buffer<int64_t>(*options_.memory, kept);
+    kept_symbols = Buffer<uint32_t>(*options_.memory, kept);
+    std::copy_n(before.times + first, kept, kept_times.begin());
+    std::copy_n(before.symbols + first, kept, kept_symbols.begin());
+  }
+  axes_.clear();
+  uint64_t events = kept;
+  size_t end = at_;
+  do {
+    events += parts[end].events;
+    ++end;
+  } while (end < parts.size() && parts[end].continues && parts[end - 1].last_time - counted_to < context_);
+  if (events > kMaxEvents)
+    throw Error(ErrorCode::kTooLarge, "an episode may reach over more than " + std::to_string(kMaxEvents) + " events",
+                "Give gaps with smaller upper ends.");
+  Buffer<int64_t> times(*options_.memory, events);
+  Buffer<uint32_t> symbols(*options_.memory, events);
+  std::copy_n(kept_times.begin(), kept, times.begin());
+  std::copy_n(kept_symbols.begin(), kept, symbols.begin());
+  kept_times.reset();
+  kept_symbols.reset();
+  GrowingBuffer<EventStream::Piece> pieces(*options_.memory);
+  size_t to = kept;
+  for (; at_ < end; ++at_) {
+    parts[at_].file->rewind();
+    const EventStream::Sizes sizes = EventStream::read_sizes(*parts[at_].file);
+    pieces.shrink(0);  // all pieces of a stream have one origin
+    EventStream::read_events(*parts[at_].file, sizes, times.data() + to, symbols.data() + to, pieces, options_.cancel);
+    to += sizes.events;
+  }
+  axes_.emplace_back(events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_, std::move(pieces),
+                     streams_.counting_, options_, counted_to);
 }
 
 std::string EventStreams::describe_files() const {

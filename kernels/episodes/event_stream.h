@@ -9,9 +9,15 @@
 // Cost: 20 bytes for each event that is kept, and 16 more while the axis is built. Before that the log takes 16
 // bytes, or 24 with streams. Linear time if the rows of each stream come in order of time.
 //
-// Events of several streams that exceed the memory of a run go to files (event_partitions.h). Then the axes of some
-// streams are a part that fits into memory. Parts wait in files and are loaded one after the other, and their counts are
-// added. Cost: two passes over the rows, and 12 bytes an event of a file that is read each time a part is loaded.
+// Events that exceed the memory of a run go to files (event_partitions.h). Then the axes of some streams are a part that
+// fits into memory. Parts wait in files and are loaded one after the other, and their counts are added. Cost: two passes over
+// the rows, and 12 bytes an event of a file that is read each time a part is loaded.
+//
+// A stream that is too large by itself waits in pieces, which follow each other in order of time. A piece is loaded with the
+// events before it that its occurrences may begin with. Counters take pieces in this order and keep, for each episode, up to
+// when occurrences are blocked (counting_rule.h): those that end before the piece are, because they have been counted or
+// overlap one that was. If occurrences may be long, several pieces are loaded at once, so that at most half of the events that
+// are loaded were seen before. So a gap without an upper end loads the whole stream.
 //
 // Source: EP IV-A (lists of positions); the axis is ours.
 #pragma once
@@ -32,8 +38,8 @@
 
 namespace batmap {
 
-/// Rows as they arrive, in any order. If the rows have streams and the run has files, a log that exceeds its share of the
-/// work memory moves to files, and later rows follow.
+/// Rows as they arrive, in any order. If the run has files, a log that exceeds its share of the work memory moves to files,
+/// and later rows follow.
 class EventLog {
  public:
   using Row = EventRow;
@@ -98,6 +104,7 @@ struct EventStreamView {
   const int64_t* list_times;  // [events] by symbol, strictly ascending in each
   int64_t reach;              // gaps are cut to this: it separates streams, and no two events of a stream are further apart
   std::span<const int64_t> stream_ends = {};  // [streams] if these are counted: the last time before the next one begins
+  int64_t counted_to = -1;  // of a piece that continues a stream: events up to this time were on the axis before
 
   bool counts_streams() const { return !stream_ends.empty(); }
 
@@ -105,6 +112,8 @@ struct EventStreamView {
     return {list_times + begin[symbol], list_times + begin[symbol + 1]};
   }
   Gap cut(const Gap& gap) const { return {gap.low < reach ? gap.low : reach, gap.high < reach ? gap.high : reach}; }
+  /// @pre events > 0
+  int64_t ticks() const { return times[events - 1] - times[0] + 1; }
 };
 
 class EventStream {
@@ -116,22 +125,30 @@ class EventStream {
   };
 
   /// @param events, times, symbols  in order of time, without repetitions; the buffers may be larger
+  /// @param counted_to  see EventStreamView
   EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count, int64_t reach,
-              GrowingBuffer<Piece> pieces, EpisodeCounting counting, const ExecutionOptions& options);
+              GrowingBuffer<Piece> pieces, EpisodeCounting counting, const ExecutionOptions& options,
+              int64_t counted_to = -1);
 
   EventStreamView view() const;
   /// The stream at a time on the axis.
   const Piece& piece_of(int64_t time) const;
 
-  /// Writes what read() needs to make the axis again. @throws what the file throws
+  /// Writes the axis. read_sizes() and read_events() read it. @throws what the file throws
   void write(TempFile& file) const;
-  /// @param symbol_count, reach, counting  of the axis @throws Error{kMemoryLimit, kCancelled}, what the file throws
-  static EventStream read(TempFile& file, uint32_t symbol_count, int64_t reach, EpisodeCounting counting,
-                          const ExecutionOptions& options);
+  struct Sizes {
+    uint64_t events;
+    uint64_t pieces;
+  };
+  static Sizes read_sizes(TempFile& file);
+  /// Appends the pieces. @param times, symbols  [sizes.events] filled
+  static void read_events(TempFile& file, const Sizes& sizes, int64_t* times, uint32_t* symbols, GrowingBuffer<Piece>& pieces,
+                          const CancelToken& cancel);
 
  private:
   size_t events_;
   int64_t reach_;
+  int64_t counted_to_;
   Buffer<int64_t> times_;
   Buffer<uint32_t> symbols_;
   Buffer<uint32_t> begin_;  // [symbols + 1]
@@ -152,6 +169,13 @@ inline constexpr uint64_t kMaxDuration = (uint64_t{1} << 62) - 1;  // ticks
 
 /// @param x, y  at most kMaxDuration
 inline uint64_t sum_of_durations(uint64_t x, uint64_t y) { return std::min(x + y, kMaxDuration); }
+
+/// Axes that are counted at once.
+struct EventPart {
+  std::span<const EventStream> axes;
+  bool is_piece;   // it has one axis, with some pieces of one stream
+  bool continues;  // this stream began in the part before
+};
 
 /// Totals of the rows before any event is dropped.
 struct EventTotals {
@@ -175,18 +199,20 @@ class EventStreams {
                const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& options,
                EpisodeCounting counting = EpisodeCounting::kNonOverlapped);
 
-  /// Calls visit(axes) for each part. In memory there is one; in files there are several, and each is loaded for its call.
-  /// To be called by the thread of the run. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
+  /// Calls visit(const EventPart&) for each part. In memory there is one; in files there are several, and each is loaded for
+  /// its call. To be called by the thread of the run.
+  /// @param length  of the episodes that are counted: an occurrence is at most length - 1 gaps long
+  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
   template <typename Visit>
-  void for_parts(const ExecutionOptions& options, Visit visit) const {
-    if (!in_files_) return visit(std::span<const EventStream>(axes_));
-    for (const StoredPart& part : parts_) {
-      const std::vector<EventStream> axes = load(part, options);
-      visit(std::span<const EventStream>(axes));
-    }
+  void for_parts(size_t length, const ExecutionOptions& options, Visit visit) const {
+    if (!in_files_) return visit(EventPart{axes_, false, false});
+    PartReader reader(*this, length, options);
+    while (const std::optional<EventPart> part = reader.next()) visit(*part);
   }
   /// Are the axes in files?
   bool in_files() const { return in_files_; }
+  /// Is there a stream in pieces?
+  bool has_pieces() const { return has_pieces_; }
   /// Of axes in memory.
   const std::vector<EventStream>& axes() const { return axes_; }
 
@@ -209,15 +235,37 @@ class EventStreams {
   struct StoredPart {
     TempFile* file;
     size_t axes;
+    bool is_piece;
+    bool continues;    // the stream of the part before
+    uint64_t events;   // of a piece, like the next one
+    int64_t last_time;
   };
   class Grouping;
 
+  /// Loads one part after the other.
+  class PartReader {
+   public:
+    PartReader(const EventStreams& streams, size_t length, const ExecutionOptions& options);
+    /// The next part, which is valid until the next call. Empty at the end.
+    std::optional<EventPart> next();
+
+   private:
+    void load_axes(const StoredPart& part);
+    void load_pieces();
+
+    const EventStreams& streams_;
+    const ExecutionOptions& options_;
+    int64_t context_;  // the longest occurrence
+    size_t at_ = 0;    // of the next stored part
+    std::vector<EventStream> axes_;
+  };
+
   void group_rows(EventLog log, Grouping& grouping);
   void group_files(EventPartitions& rows, Grouping& grouping);
-  std::vector<EventStream> load(const StoredPart& part, const ExecutionOptions& options) const;
 
   std::vector<EventStream> axes_;
   bool in_files_ = false;
+  bool has_pieces_ = false;
   std::vector<StoredPart> parts_;
   int64_t reach_ = 0;
   uint64_t file_bytes_ = 0;

@@ -101,10 +101,10 @@ class Extensions {
         decode_(gaps),
         totals_(*options.memory, size_t{symbols} * gaps.size(), Fill::kZero),
         counts_(*options.memory, symbols, Fill::kZero),
-        last_ends_(*options.memory, symbols),
-        reached_(*options.memory, symbols),
+        blocked_to_(*options.memory, symbols),
+        reached_symbols_(*options.memory, symbols),
         counted_(*options.memory) {
-    std::fill(last_ends_.begin(), last_ends_.end(), -1);
+    std::fill(blocked_to_.begin(), blocked_to_.end(), kNothingBlocked);
     views_.reserve(axes.size());  // trackers_ point into views_
     for (const EventStream& axis : axes) {
       views_.push_back(axis.view());
@@ -113,12 +113,13 @@ class Extensions {
   }
 
   /// Calls take(step, support) for the extensions that occur on these axes, in order: all candidates, perhaps others, too.
+  /// @param blocked_to  [candidate] see with_rule() of counting_rule.h; empty: nothing is blocked
   template <typename Candidates, typename Take>
-  void count(std::span<const uint32_t> prefix, const Candidates& candidates, Take take) {
+  void count(std::span<const uint32_t> prefix, const Candidates& candidates, std::span<int64_t> blocked_to, Take take) {
     const EpisodeView episode = decode_(prefix);
     for (size_t k = 0; k < views_.size(); ++k) {
       const FrontierView frontier = trackers_[k].frontier(episode, episode.length());
-      if (frontier.size > 0) count_axis(views_[k], frontier, prefix.back(), candidates);
+      if (frontier.size > 0) count_axis(views_[k], frontier, prefix.back(), candidates, blocked_to);
     }
     std::sort(counted_.begin(), counted_.end());
     for (const uint32_t step : counted_)
@@ -129,10 +130,11 @@ class Extensions {
 
  private:
   template <typename Candidates>
-  void count_axis(const EventStreamView& view, FrontierView frontier, uint32_t last, const Candidates& candidates) {
+  void count_axis(const EventStreamView& view, FrontierView frontier, uint32_t last, const Candidates& candidates,
+                  std::span<int64_t> blocked_to) {
     const auto entries = static_cast<double>(frontier.size);
     const auto events = static_cast<double>(view.events);
-    const double a_tick = events / static_cast<double>(view.times[view.events - 1] + 1);
+    const double a_tick = events / static_cast<double>(view.ticks());
     double walking = 0;
     for (const Gap& gap : gaps_) {
       const Gap cut = view.cut(gap);
@@ -146,24 +148,38 @@ class Extensions {
     }
     if (walking < merging) {
       for (uint32_t gap = 0; gap < gaps_.size(); ++gap) {
+        exchange_blocked(gap, candidates, blocked_to);
         if (view.counts_streams())
           walk(view, frontier, gap,
                [streams = StreamCursor(view.stream_ends)](int64_t time) mutable { return streams.end_of(time); });
         else
           walk(view, frontier, gap, [](int64_t time) { return time; });
+        exchange_blocked(gap, candidates, blocked_to);
+        for (size_t k = 0; k < reached_; ++k) blocked_to_[reached_symbols_[k]] = kNothingBlocked;
       }
     } else {
-      for (size_t k = 0; k < candidates.size(); ++k)
-        if (may_follow(gaps_, last, candidates[k])) merge(view, frontier, candidates[k]);
+      for (size_t k = 0; k < candidates.size(); ++k) {
+        int64_t nothing = kNothingBlocked;
+        if (may_follow(gaps_, last, candidates[k]))
+          merge(view, frontier, candidates[k], blocked_to.empty() ? nothing : blocked_to[k]);
+      }
     }
   }
 
-  void merge(const EventStreamView& view, FrontierView frontier, uint32_t step) {
+  /// Hands the times of the candidates with a gap to the walk, or takes them back.
+  template <typename Candidates>
+  void exchange_blocked(uint32_t gap, const Candidates& candidates, std::span<int64_t> blocked_to) {
     const auto gaps = static_cast<uint32_t>(gaps_.size());
-    add(step, with_rule(view, [&](auto chosen) {
+    for (size_t k = 0; k < blocked_to.size(); ++k)
+      if (const uint32_t step = candidates[k]; step % gaps == gap) std::swap(blocked_to_[step / gaps], blocked_to[k]);
+  }
+
+  void merge(const EventStreamView& view, FrontierView frontier, uint32_t step, int64_t& blocked_to) {
+    const auto gaps = static_cast<uint32_t>(gaps_.size());
+    add(step, with_rule(view, blocked_to, [&](auto rule) {
           extend_polled(frontier, view.list(step / gaps), view.cut(gaps_[step % gaps]), options_.cancel,
-                        [&](int64_t end, int64_t start) { chosen.take(end, start); });
-          return chosen.count;
+                        [&](int64_t end, int64_t start) { rule.take(end, start); });
+          return rule;
         }));
   }
 
@@ -173,6 +189,7 @@ class Extensions {
   // Not inlined: two copies in one function take its registers, and 14 % more instructions (callgrind).
   template <typename BlockedTo>
   [[gnu::noinline]] void walk(const EventStreamView& view, FrontierView frontier, uint32_t gap, BlockedTo blocked_to) {
+    reached_ = 0;
     const auto [low, high] = view.cut(gaps_[gap]);
     if (high <= low) return;
     size_t at = 0;
@@ -186,10 +203,9 @@ class Extensions {
       const int64_t max_time = k + 1 < frontier.size ? std::min(end + high, frontier.ends[k + 1] + low) : end + high;
       for (; at < view.events && view.times[at] <= max_time; ++at) {
         const uint32_t symbol = view.symbols[at];
-        const int64_t last_end = last_ends_[symbol];
-        if (last_end >= start) continue;
-        if (last_end < 0) reached_[reached++] = symbol;
-        last_ends_[symbol] = blocked_to(view.times[at]);
+        if (blocked_to_[symbol] >= start) continue;
+        if (counts_[symbol] == 0) reached_symbols_[reached++] = symbol;
+        blocked_to_[symbol] = blocked_to(view.times[at]);
         ++counts_[symbol];
       }
       if ((work += at - first + 1) < kWorkAPoll) continue;
@@ -197,10 +213,10 @@ class Extensions {
       options_.cancel.throw_if_requested();
     }
     for (size_t k = 0; k < reached; ++k) {
-      const uint32_t symbol = reached_[k];
-      last_ends_[symbol] = -1;
+      const uint32_t symbol = reached_symbols_[k];
       add(symbol * static_cast<uint32_t>(gaps_.size()) + gap, std::exchange(counts_[symbol], 0));
     }
+    reached_ = reached;
   }
 
   void add(uint32_t step, uint64_t count) {
@@ -216,8 +232,9 @@ class Extensions {
   std::vector<Tracker> trackers_;
   Buffer<uint64_t> totals_;          // [step] summed over all axes
   Buffer<uint64_t> counts_;          // [symbol] in one walk, like the next two
-  Buffer<int64_t> last_ends_;        // [symbol] how far the last occurrence taken blocks others; -1: not reached
-  Buffer<uint32_t> reached_;         // symbols reached
+  Buffer<int64_t> blocked_to_;       // [symbol] see counting_rule.h
+  Buffer<uint32_t> reached_symbols_;
+  size_t reached_ = 0;               // number of them
   GrowingBuffer<uint32_t> counted_;  // steps whose total is not 0
 };
 
@@ -246,9 +263,7 @@ bool LevelWise::next() {
   } else if (!by_device(found)) {
     if (method_)
       found = by_batches(kBatch, [this](const EpisodeBatch& batch, std::vector<uint64_t>& counts) {
-        streams_.for_parts(options_, [&](std::span<const EventStream> axes) {
-          for (const EventStream& axis : axes) count_episodes(*method_, axis.view(), batch, counts, options_);
-        });
+        count_in_parts(streams_, batch, method_, counts, options_);
       });
     else
       found = streams_.in_files() ? by_prefixes_in_files() : by_prefixes();
@@ -263,14 +278,14 @@ EpisodeLevel LevelWise::first_level() const {
   found.length = 1;
   found.candidates = streams_.symbols();
   Buffer<uint64_t> supports(*options_.memory, streams_.symbols(), Fill::kZero);
-  streams_.for_parts(options_, [&](std::span<const EventStream> axes) {
-    for (const EventStream& axis : axes) {
+  BlockedTimes blocked(streams_, streams_.symbols(), *options_.memory);
+  streams_.for_parts(found.length, options_, [&](const EventPart& part) {
+    const std::span<int64_t> blocked_to = blocked.of(part);
+    for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
       for (uint32_t symbol = 0; symbol < streams_.symbols(); ++symbol) {
-        const std::span<const int64_t> list = view.list(symbol);
-        supports[symbol] += view.counts_streams()
-                                ? count_entries(view, {list.data(), list.data(), list.size()}, options_.cancel)
-                                : list.size();
+        int64_t nothing = kNothingBlocked;
+        supports[symbol] += count_symbol(view, symbol, blocked_to.empty() ? nothing : blocked_to[symbol], options_.cancel);
       }
     }
   });
@@ -329,7 +344,7 @@ EpisodeLevel LevelWise::by_prefixes() const {
       const Candidates candidates = candidates_of(k);
       found[task].candidates += count_candidates(k, candidates);
       if (candidates.size() == 0) continue;
-      own->count(level_[k], candidates, [&](uint32_t step, uint64_t support) {
+      own->count(level_[k], candidates, {}, [&](uint32_t step, uint64_t support) {
         if (support >= min_count_) append_extension(found[task], level_[k], step, support);
       });
     }
@@ -357,7 +372,7 @@ EpisodeLevel LevelWise::by_prefixes() const {
 /// The prefixes from `from` on whose candidates have counters at once. @param first_counter  [prefix - from] filled
 /// @return the first one that has none
 size_t LevelWise::prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_counter) const {
-  const uint64_t most = options_.work_bytes / kCountersShare / sizeof(uint64_t);
+  const uint64_t most = options_.work_bytes / kCountersShare / (sizeof(uint64_t) + (streams_.has_pieces() ? sizeof(int64_t) : 0));
   first_counter.shrink(0);
   first_counter.push_back(0);
   size_t to = from;
@@ -377,19 +392,23 @@ EpisodeLevel LevelWise::by_prefixes_in_files() const {
   for (size_t from = 0; from < level_.size();) {
     const size_t to = prefixes_at_once(from, first_counter);
     Buffer<uint64_t> counters(*options_.memory, first_counter[to - from], Fill::kZero);
+    BlockedTimes blocked(streams_, counters.size(), *options_.memory);
     const size_t tasks = std::min(to - from, kTasksAThread * static_cast<size_t>(std::max(options_.threads, 1)));
     if (counters.size() > 0) {
-      streams_.for_parts(options_, [&](std::span<const EventStream> axes) {
+      streams_.for_parts(found.length, options_, [&](const EventPart& part) {
+        const std::span<int64_t> blocked_to = blocked.of(part);
         std::vector<std::optional<Extensions>> extensions(static_cast<size_t>(std::max(options_.threads, 1)));
         parallel_for(options_, tasks, [&](size_t task, int worker) {
           std::optional<Extensions>& own = extensions[static_cast<size_t>(worker)];
-          if (!own) own.emplace(axes, streams_.symbols(), gaps_, options_);
+          if (!own) own.emplace(part.axes, streams_.symbols(), gaps_, options_);
           for (size_t k = from + (to - from) * task / tasks; k < from + (to - from) * (task + 1) / tasks; ++k) {
             const Candidates candidates = candidates_of(k);
             if (candidates.size() == 0) continue;
-            uint64_t* const own_counters = counters.data() + first_counter[k - from];
+            const uint64_t first = first_counter[k - from];
+            uint64_t* const own_counters = counters.data() + first;
             size_t at = 0;
-            own->count(level_[k], candidates, [&](uint32_t step, uint64_t support) {
+            const auto own_blocked = blocked_to.empty() ? blocked_to : blocked_to.subspan(first, candidates.size());
+            own->count(level_[k], candidates, own_blocked, [&](uint32_t step, uint64_t support) {
               while (at < candidates.size() && candidates[at] < step) ++at;
               if (at < candidates.size() && candidates[at] == step) own_counters[at] += support;
             });

@@ -12,11 +12,12 @@
 // batches; it is chosen for each level if it is expected to be faster, and shares prefixes in its own ways.
 //
 // Events in files are counted part by part, and the counts of each candidate are added. A part is loaded once for as many
-// candidates as may have a counter in memory.
+// candidates as may have a counter in memory. If a stream comes in pieces, each counter has the time up to which occurrences of
+// its candidate are blocked (counting_rule.h).
 //
 // Cost of a level: for each prefix the events that it reaches, or those of its candidates' last symbols.
 // Memory: for each frequent episode of two levels, 4 bytes a symbol and 8 for the support. With events in files 8 bytes a
-// candidate that is counted at once.
+// candidate that is counted at once, or 16 with pieces.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 
 #include "core/thread_team.h"
 #include "episodes/automaton.h"
+#include "episodes/counting_rule.h"
 
 namespace batmap {
 
@@ -23,21 +24,22 @@ struct Segment {
 
   size_t begin;  // events
   size_t end;
-  int64_t far_back = -1;      // earlier ends all give the same result
+  int64_t far_back = kNothingBlocked;  // earlier ends all give the same result
   GrowingBuffer<Path> paths;  // ascending in `after`; the first stands for all ends up to far_back
 };
 
 class Map {
  public:
-  Map(const EventStreamView& view, EpisodeView episode, int64_t reach, Segment& segment, const ExecutionOptions& options)
+  Map(const EventStreamView& view, EpisodeView episode, int64_t reach, int64_t blocked_to, Segment& segment,
+      const ExecutionOptions& options)
       : view_(view),
         episode_(episode),
         segment_(segment),
         options_(options),
         machine_(view, episode, options),
         ends_(*options.memory) {
-    const int64_t before = segment.begin == 0 ? -1 : view.times[segment.begin - 1];
-    segment.far_back = std::max<int64_t>(before - reach, -1);
+    const int64_t before = segment.begin == 0 ? kNothingBlocked : view.times[segment.begin - 1];
+    segment.far_back = std::max(before - reach, blocked_to);
     if (view.counts_streams()) {
       // The stream before the segment has been counted or not.
       const auto end = std::lower_bound(view.stream_ends.begin(), view.stream_ends.end(), before);
@@ -99,24 +101,23 @@ std::vector<Segment> cut_segments(const EventStreamView& view, size_t segments, 
 
 }  // namespace
 
-uint64_t count_by_mapconcat(const EventStreamView& view, EpisodeView episode, size_t segments,
+uint64_t count_by_mapconcat(const EventStreamView& view, EpisodeView episode, size_t segments, int64_t& blocked_to,
                             const ExecutionOptions& options) {
   if (view.events == 0) return 0;
   int64_t reach = 0;
   const int64_t whole = view.times[view.events - 1] + 1;
   for (size_t k = 0; k + 1 < episode.length(); ++k) reach = std::min(whole, reach + view.cut(episode.gaps[k]).high);
   std::vector<Segment> all = cut_segments(view, segments, reach, *options.memory);
-  parallel_for(options, all.size(), [&](size_t k, int) { Map(view, episode, reach, all[k], options); });
+  parallel_for(options, all.size(), [&](size_t k, int) { Map(view, episode, reach, blocked_to, all[k], options); });
 
   uint64_t count = 0;
-  int64_t last_end = -1;
   for (const Segment& segment : all) {
-    const int64_t after = std::max(last_end, segment.far_back);
+    const int64_t after = std::max(blocked_to, segment.far_back);
     const auto path = std::lower_bound(segment.paths.begin(), segment.paths.end(), after,
                                        [](const Path& x, int64_t wanted) { return x.after < wanted; });
     assert(path != segment.paths.end() && path->after == after);
     count += path->count;
-    if (path->count > 0) last_end = path->last_end;
+    if (path->count > 0) blocked_to = path->last_end;
   }
   return count;
 }

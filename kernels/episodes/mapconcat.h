@@ -18,8 +18,9 @@
 
 namespace batmap {
 
-/// @param segments  number of segments wanted; there are fewer if they would be shorter than the episode's reach
-uint64_t count_by_mapconcat(const EventStreamView& view, EpisodeView episode, size_t segments,
+/// @param segments    number of segments wanted; there are fewer if they would be shorter than the episode's reach
+/// @param blocked_to  see with_rule() of counting_rule.h
+uint64_t count_by_mapconcat(const EventStreamView& view, EpisodeView episode, size_t segments, int64_t& blocked_to,
                             const ExecutionOptions& options);
 
 }  // namespace batmap

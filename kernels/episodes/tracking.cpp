@@ -92,14 +92,23 @@ class Step {
 
 }  // namespace
 
-uint64_t count_entries(const EventStreamView& view, FrontierView frontier, const CancelToken& cancel) {
-  return with_rule(view, [&](auto chosen) {
+uint64_t count_entries(const EventStreamView& view, FrontierView frontier, int64_t& blocked_to, const CancelToken& cancel) {
+  return with_rule(view, blocked_to, [&](auto rule) {
     for (size_t k = 0; k < frontier.size; ++k) {
       if (k % (size_t{1} << 16) == 0) cancel.throw_if_requested();
-      chosen.take(frontier.ends[k], frontier.starts[k]);
+      rule.take(frontier.ends[k], frontier.starts[k]);
     }
-    return chosen.count;
+    return rule;
   });
+}
+
+uint64_t count_symbol(const EventStreamView& view, uint32_t symbol, int64_t& blocked_to, const CancelToken& cancel) {
+  const std::span<const int64_t> list = view.list(symbol);
+  if (view.counts_streams()) return count_entries(view, of_symbol(list), blocked_to, cancel);
+  // Its events do not overlap.
+  const auto first = std::upper_bound(list.begin(), list.end(), blocked_to);
+  if (!list.empty()) blocked_to = std::max(blocked_to, list.back());
+  return static_cast<uint64_t>(list.end() - first);
 }
 
 FrontierView Tracker::level(size_t length) const {
@@ -147,18 +156,15 @@ FrontierView Tracker::frontier(EpisodeView episode, size_t length) {
   return found;
 }
 
-uint64_t Tracker::count(EpisodeView episode) {
-  if (episode.length() == 1) {
-    const std::span<const int64_t> list = view_.list(episode.last());
-    return view_.counts_streams() ? count_entries(view_, of_symbol(list), options_.cancel) : list.size();
-  }
-  return with_rule(view_, [&](auto chosen) {
-    occurrences(episode, [&](int64_t end, int64_t start) { chosen.take(end, start); });
-    return chosen.count;
+uint64_t Tracker::count(EpisodeView episode, int64_t& blocked_to) {
+  if (episode.length() == 1) return count_symbol(view_, episode.last(), blocked_to, options_.cancel);
+  return with_rule(view_, blocked_to, [&](auto rule) {
+    occurrences(episode, [&](int64_t end, int64_t start) { rule.take(end, start); });
+    return rule;
   });
 }
 
-uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction,
+uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction, int64_t& blocked_to,
                          const ExecutionOptions& options) {
   size_t max_entries = 0;
   for (size_t k = 1; k < episode.length(); ++k) max_entries = std::max(max_entries, view.list(episode.symbols[k]).size());
@@ -173,7 +179,7 @@ uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compa
       step.atomic();
     frontier = to.view();
   }
-  return count_entries(view, frontier, options.cancel);
+  return count_entries(view, frontier, blocked_to, options.cancel);
 }
 
 uint64_t track_all(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options) {
@@ -194,9 +200,10 @@ uint64_t track_all(const EventStreamView& view, EpisodeView episode, const Execu
     }
     found = std::move(longer);
   }
-  return with_rule(view, [&](auto chosen) {
-    for (const Occurrence& entry : found) chosen.take(entry.end, entry.start);
-    return chosen.count;
+  int64_t blocked_to = kNothingBlocked;
+  return with_rule(view, blocked_to, [&](auto rule) {
+    for (const Occurrence& entry : found) rule.take(entry.end, entry.start);
+    return rule;
   });
 }
 

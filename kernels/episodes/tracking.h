@@ -36,7 +36,8 @@ class Tracker {
                   options_.cancel, take);
   }
 
-  uint64_t count(EpisodeView episode);
+  /// @param blocked_to  see with_rule()
+  uint64_t count(EpisodeView episode, int64_t& blocked_to);
 
  private:
   // The frontiers of longer prefixes are not kept: few episodes are as long, and a given one may have any length.
@@ -66,10 +67,14 @@ class Tracker {
 enum class Compaction { kCountScanWrite, kAtomic };
 
 /// The support of an episode with these entries, in order of their ends: by the rule of the axis.
-uint64_t count_entries(const EventStreamView& view, FrontierView frontier, const CancelToken& cancel);
+/// @param blocked_to  see with_rule()
+uint64_t count_entries(const EventStreamView& view, FrontierView frontier, int64_t& blocked_to, const CancelToken& cancel);
 
-/// Counts one episode on all threads of the options.
-uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction,
+/// The support of a single symbol. @param blocked_to  see with_rule()
+uint64_t count_symbol(const EventStreamView& view, uint32_t symbol, int64_t& blocked_to, const CancelToken& cancel);
+
+/// Counts one episode on all threads of the options. @param blocked_to  see with_rule()
+uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction, int64_t& blocked_to,
                          const ExecutionOptions& options);
 
 /// EP's own tracking, for comparison: keeps every occurrence, and goes from the last symbol backwards, so that

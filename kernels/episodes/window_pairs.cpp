@@ -30,8 +30,12 @@ bool is_better(const WindowPair& x, const WindowPair& y) {
   return std::tuple(y.support, x.a, x.b) < std::tuple(x.support, y.a, y.b);
 }
 
-/// Adds up pairs of one item, which ascend.
-void add_pairs(GrowingBuffer<WindowPair>& sum, const GrowingBuffer<WindowPair>& more, const ExecutionOptions& options) {
+enum class Merge { kAdd, kUnite };
+
+/// Adds the pairs of one item in other events to those that were found; both ascend. @param merge  of the supports of a pair
+/// that both have: their sum or, if both are of one stream, 1
+void add_pairs(GrowingBuffer<WindowPair>& sum, const GrowingBuffer<WindowPair>& more, Merge merge,
+               const ExecutionOptions& options) {
   if (more.empty()) return;
   GrowingBuffer<WindowPair> both(*options.memory);
   WindowPair* out = both.room(sum.size() + more.size());
@@ -39,7 +43,7 @@ void add_pairs(GrowingBuffer<WindowPair>& sum, const GrowingBuffer<WindowPair>& 
   for (const WindowPair& y : more.span()) {
     while (x != sum.end() && x->b < y.b) *out++ = *x++;
     const bool has_it = x != sum.end() && x->b == y.b;
-    *out++ = {y.a, y.b, y.support + (has_it ? x->support : 0)};
+    *out++ = {y.a, y.b, y.support + (has_it && merge == Merge::kAdd ? x->support : 0)};
     x += has_it;
   }
   out = std::copy(x, static_cast<const WindowPair*>(sum.end()), out);
@@ -49,7 +53,7 @@ void add_pairs(GrowingBuffer<WindowPair>& sum, const GrowingBuffer<WindowPair>& 
 
 /// An upper bound of the events in the windows of an item.
 double events_reached(const EventStreamView& view, uint32_t item, int64_t window) {
-  const double a_tick = static_cast<double>(view.events) / static_cast<double>(view.times[view.events - 1] + 1);
+  const double a_tick = static_cast<double>(view.events) / static_cast<double>(view.ticks());
   const auto own = static_cast<double>(view.list(item).size());
   return std::min(static_cast<double>(view.events), own * (1 + 2 * a_tick * static_cast<double>(window)));
 }
@@ -91,15 +95,24 @@ class WindowPairRun::Counter {
  private:
   /// Where the list of an item is, as seen from other times that ascend.
   struct InReach {
+    InReach(const EventStreamView& view, uint32_t item, int64_t within)
+        : own(view.list(item)),
+          window(std::min(within, view.reach)),
+          counted_to(view.counted_to),
+          fresh(static_cast<size_t>(std::upper_bound(own.begin(), own.end(), counted_to) - own.begin())) {}
+
     std::span<const int64_t> own;
     int64_t window;
-    size_t first = 0;  // not below time - window
-    size_t end = 0;    // the first one above time + window
+    int64_t counted_to;  // two events up to this time have been counted
+    size_t fresh;        // the first one above counted_to
+    size_t first = 0;    // not below time - window
+    size_t end = 0;      // the first one above time + window
 
     uint64_t count_at(int64_t time) {
       first = gallop(own.data(), first, own.size(), [&](int64_t at) { return at < time - window; });
       end = gallop(own.data(), std::max(end, first), own.size(), [&](int64_t at) { return at <= time + window; });
-      return end - first;
+      const size_t from = time > counted_to ? first : std::max(first, fresh);
+      return end > from ? end - from : 0;
     }
   };
 
@@ -112,10 +125,9 @@ class WindowPairRun::Counter {
 
   /// Counts each pair of an item by a pass over the events of the other one.
   void merge(const EventStreamView& view, uint32_t item, const std::vector<uint32_t>& partners) {
-    const int64_t window = std::min(query_.window, view.reach);
     Poll poll(options_.cancel);
     for (auto other = std::upper_bound(partners.begin(), partners.end(), item); other != partners.end(); ++other) {
-      InReach reach{view.list(item), window};
+      InReach reach(view, item, query_.window);
       uint64_t count = 0;
       int64_t blocked_to = -1;
       StreamCursor streams(view.stream_ends);
@@ -136,7 +148,7 @@ class WindowPairRun::Counter {
 
   void walk(const EventStreamView& view, uint32_t item) {
     if (query_.counting == WindowCounting::kOccurrences) {
-      InReach reach{view.list(item), std::min(query_.window, view.reach)};
+      InReach reach(view, item, query_.window);
       visit(view, item, [&](uint32_t other, int64_t time) { add(other, reach.count_at(time)); });
       return;
     }
@@ -257,8 +269,8 @@ void WindowPairRun::estimate_reach() {
   own.cancel = cancel_;
   reach_ = Buffer<double>(*options_.memory, streams_->symbols());
   std::fill(reach_.begin(), reach_.end(), 1.0);
-  streams_->for_parts(own, [&](std::span<const EventStream> axes) {
-    for (const EventStream& axis : axes) {
+  streams_->for_parts(1, own, [&](const EventPart& part) {
+    for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
       for (uint32_t item = 0; item < reach_.size(); ++item)
         reach_[item] += events_reached(view, item, std::min(query_.window, view.reach));
@@ -299,19 +311,22 @@ bool WindowPairRun::next_batch() {
   if (streams_->in_files())
     add_counts_of_files(begin);
   else
-    count_batch(begin, streams_->axes());
+    count_batch(begin, {streams_->axes(), false, false});
   record_.tasks_done = next_item_;
   if (next_item_ == streams_->symbols()) counters_.clear();
   return true;
 }
 
-/// Adds the pairs of the items [begin, next_item_) on these axes to found_: of those in memory only the frequent ones.
-void WindowPairRun::count_batch(uint32_t begin, std::span<const EventStream> axes) {
+/// Adds the pairs of the items [begin, next_item_) on these axes to found_, or to found_in_stream_: of axes in memory only the
+/// frequent ones.
+void WindowPairRun::count_batch(uint32_t begin, const EventPart& part) {
   counters_.resize(static_cast<size_t>(std::max(options_.threads, 1)));
   const bool in_files = streams_->in_files();
+  // A stream in pieces counts once for each pair.
+  const bool unites = part.is_piece && query_.counting == WindowCounting::kStreams;
   parallel_for(options_, next_item_ - begin, [&](size_t task, int worker) {
     std::unique_ptr<Counter>& counter = counters_[static_cast<size_t>(worker)];
-    if (!counter) counter = std::make_unique<Counter>(axes, streams_->symbols(), query_, options_);
+    if (!counter) counter = std::make_unique<Counter>(part.axes, streams_->symbols(), query_, options_);
     const uint32_t item = begin + static_cast<uint32_t>(task);
     const bool all = included_.empty() || included_[item];
     if (!all && (include_.empty() || include_.back() < item)) return;
@@ -319,15 +334,32 @@ void WindowPairRun::count_batch(uint32_t begin, std::span<const EventStream> axe
     if (!in_files) return counter->count(item, partners, min_count_, found_[task]);
     GrowingBuffer<WindowPair> more(*options_.memory);
     counter->count(item, partners, 1, more);
-    add_pairs(found_[task], more, options_);
+    if (unites)
+      add_pairs(found_in_stream_[task], more, Merge::kUnite, options_);
+    else
+      add_pairs(found_[task], more, Merge::kAdd, options_);
   });
 }
 
+/// Adds the pairs of a stream that came in pieces to found_.
+void WindowPairRun::end_stream() {
+  for (size_t task = 0; task < found_in_stream_.size(); ++task) {
+    add_pairs(found_[task], found_in_stream_[task], Merge::kAdd, options_);
+    found_in_stream_[task].reset();
+  }
+}
+
 void WindowPairRun::add_counts_of_files(uint32_t begin) {
-  streams_->for_parts(options_, [&](std::span<const EventStream> axes) {
-    count_batch(begin, axes);
+  found_in_stream_.clear();
+  if (streams_->has_pieces())
+    for (uint32_t item = begin; item < next_item_; ++item) found_in_stream_.emplace_back(*options_.memory);
+  constexpr size_t kPair = 2;
+  streams_->for_parts(kPair, options_, [&](const EventPart& part) {
+    if (!part.continues) end_stream();
+    count_batch(begin, part);
     counters_.clear();  // they see these axes
   });
+  end_stream();
   for (GrowingBuffer<WindowPair>& list : found_)
     list.shrink(static_cast<size_t>(
         std::remove_if(list.begin(), list.end(), [&](const WindowPair& pair) { return pair.support < min_count_; }) -

@@ -8,7 +8,8 @@
 //
 // Cost: for each item the events in its windows: at most items x events, usually far fewer. Memory: the axes
 // (event_stream.h), 16 bytes an item and a thread, and 16 bytes for each answer of a batch of items. Where the events are
-// in files, a batch counts part by part, and it is 32 bytes for each of its pairs that occur. Source: ours. The
+// in files, a batch counts part by part, and it is 32 bytes for each of its pairs that occur, or 48 if a stream comes in pieces.
+// Source: ours. The
 // counters of pairs/ count shared transactions. They would need a transaction for each event and its window, which repeats
 // every event as often as the window has events.
 #pragma once
@@ -80,7 +81,8 @@ class WindowPairRun {
   void estimate_reach();
   uint32_t end_of_batch() const;
   bool next_batch();
-  void count_batch(uint32_t begin, std::span<const EventStream> axes);
+  void count_batch(uint32_t begin, const EventPart& part);
+  void end_stream();
   void add_counts_of_files(uint32_t begin);
   std::optional<WindowPair> next_of_all();
   void find_best();
@@ -98,6 +100,7 @@ class WindowPairRun {
   std::vector<std::unique_ptr<Counter>> counters_;  // [worker]
   uint32_t next_item_ = 0;                          // of the next batch
   std::vector<GrowingBuffer<WindowPair>> found_;    // [item of the batch]
+  std::vector<GrowingBuffer<WindowPair>> found_in_stream_;  // the same in a stream that comes in pieces
   size_t list_ = 0;                                 // in found_
   size_t row_ = 0;                                  // in found_[list_]
   std::optional<BestK<WindowPair>> best_;

@@ -174,21 +174,33 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
   Random random(kSeed + 8);
   MemoryMeter meter;
   size_t found = 0;
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < 48; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     std::vector<Event> events = random_events(random, 3000, 2000, 12, 200);
-    if (round % 2 == 0)  // streams with sparse numbers, one of which is larger than a part
+    const int shape = round % 4;
+    if (shape == 0)  // streams with sparse numbers, one of which is larger than a part
       for (Event& event : events) event.stream = random.chance(20) ? 77 : event.stream * 7'919'000'000'007;
+    if (shape >= 2)  // one stream, or two; in pieces
+      for (Event& event : events) event.stream = shape == 2 ? 0 : 5 + random.chance(30);
     EpisodeQuery query;
     query.gaps = {{0, 40}, {40, 400}};
+    if (shape >= 2) {
+      query.gaps = {{0, 3}, {2, 8 + random.signed_below(60)}};
+      if (random.chance(10)) query.gaps.push_back({60, Gap::kUnbounded});
+    }
     query.min_count = 20 + random.signed_below(60);
+    if (shape >= 2) query.min_count = 1 + random.signed_below(60);
     if (random.chance(30)) query.include = {random.signed_below(12), 77};
     if (random.chance(30)) query.exclude = {random.signed_below(12), 77};
     if (random.chance(30)) query.top_k = 1 + random.signed_below(60);
     query.same_time = random.chance(50);
-    query.counting = kEpisodeCountings[static_cast<size_t>(round / 2) % 2];
+    query.counting = kEpisodeCountings[static_cast<size_t>(round / 4) % 2];
+    if (shape >= 2 && query.counting == EpisodeCounting::kStreams) query.min_count = 1 + random.below(shape);
     query.max_length = 3;
-    if (round % 6 == 5) query.method = EpisodeMethod::kAutomaton;
+    if (random.chance(30)) {
+      query.method = static_cast<EpisodeMethod>(random.below(kEpisodeMethods));
+      query.max_length = 2;
+    }
     FakeFiles files;
     const ExecutionOptions in_memory{.threads = 1, .memory = &meter, .cancel = {}};
     const ExecutionOptions in_files{.threads = round % 3 == 0 ? 3 : 1,
@@ -213,7 +225,9 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
     found += expected.size();
 
     GivenEpisodes given{.events = {1, 2, 3, 4, 2, 1, 99, 1, 1}, .length = 3, .gaps = {{0, 300}}, .method = {}, .device = {}};
+    if (shape >= 2) given.gaps = {{0, 1 + random.signed_below(40)}};
     given.counting = query.counting;
+    given.method = query.method;
     const auto counted = [&](const ExecutionOptions& options) {
       return count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
     };
@@ -230,6 +244,11 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
     };
     EXPECT_EQ(shown(in_files), shown(in_memory));
     EXPECT_EQ(shown(in_files).size(), counts[0]);
+    const GivenEpisodes one{.events = {1, 2, 99}, .length = 1, .gaps = {{0, 1}}, .counting = query.counting, .method = query.method, .device = {}};
+    const auto singles = [&](const ExecutionOptions& options) {
+      return count_given(streams_of(log_of(events, options), {}, one, options), one, options, record);
+    };
+    EXPECT_EQ(singles(in_files), singles(in_memory));
     EXPECT_GT(counts[0], 0u);
   }
   EXPECT_GT(found, 500u);
@@ -252,6 +271,29 @@ TEST(EpisodeRun, EventsInFilesAreCountedWithinMemory) {
   FakeFiles files;
   EXPECT_LT(peak(&files), size_t{3} << 19);
   EXPECT_GT(peak(nullptr), size_t{10} << 20);
+}
+
+/// A stream in pieces: the gaps, not its length, decide on the memory.
+TEST(EpisodeRun, AStreamInFilesIsCountedWithinMemory) {
+  Random random(kSeed + 10);
+  const std::vector<Event> events = random_events(random, 400'000, 4'000'000, 200);
+  EpisodeQuery query;
+  query.gaps = {{0, 50}};
+  query.min_count = 30;
+  query.max_length = 2;
+  std::vector<std::vector<Answer>> answers;
+  const auto peak = [&](TempFiles* files) {
+    MemoryMeter meter;
+    const ExecutionOptions options{
+        .threads = 2, .memory = &meter, .cancel = {}, .files = files, .work_bytes = size_t{1} << 20};
+    answers.push_back(answers_of(events, query, options));
+    return meter.peak();
+  };
+  FakeFiles files;
+  EXPECT_LT(peak(&files), size_t{3} << 19);
+  EXPECT_GT(peak(nullptr), size_t{10} << 20);
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_GT(answers[0].size(), 1000u);
 }
 
 TEST(EpisodeRun, RateIsOverAllStreams) {

@@ -1,5 +1,5 @@
-// Events in files: all rows come back, each stream in one partition, and the partitions are small but for a stream that is
-// large by itself. Then the log that moves to files, and the axes that wait there.
+// Events in files: all rows come back, each stream in one partition or in pieces that follow each other, and the partitions are
+// small but for events of one time. Then the log that moves to files, and the axes that wait there.
 #include "episodes/event_partitions.h"
 
 #include <gtest/gtest.h>
@@ -39,22 +39,56 @@ TEST(EventPartitions, KeepStreamsTogether) {
     EXPECT_EQ(partitions.rows(), events.size());
     EXPECT_EQ(partitions.event_bounds().high, INT64_MAX);
     constexpr uint64_t kMaxRows = 700;
-    std::map<int64_t, size_t> part_of;
+    std::map<int64_t, size_t> part_of;  // the first one of a stream
     std::vector<Event> found;
+    size_t pieces = 0;
     const std::vector<EventPartition> parts = partitions.partitions(kMaxRows, {});
-    for (size_t part = 0; part < parts.size(); ++part) {
+    for (size_t part = 0, first = 0; part < parts.size(); ++part) {
+      const EventPartition& own = parts[part];
+      if (!own.continues) first = part;
       const size_t before = found.size();
-      visit_events(parts[part], meter, {}, [&](const EventRow& row) {
-        EXPECT_EQ(part_of.emplace(row.stream, part).first->second, part);
+      visit_events(own, meter, {}, [&](const EventRow& row) {
+        EXPECT_EQ(part_of.emplace(row.stream, first).first->second, first);
+        EXPECT_TRUE(own.times.low <= row.time && row.time <= own.times.high);
         found.push_back({row.time, row.event, row.stream});
       });
-      EXPECT_EQ(found.size() - before, parts[part].rows);
-      if (parts[part].rows > kMaxRows) {
-        EXPECT_EQ(parts[part].streams.range(), 0u);
+      EXPECT_EQ(found.size() - before, own.rows);
+      if (own.rows > kMaxRows) {
+        EXPECT_EQ(own.streams.range(), 0u);
+        EXPECT_EQ(own.times.range(), 0u);
+      }
+      pieces += own.is_piece;
+      if (own.is_piece) {
+        EXPECT_EQ(own.streams.range(), 0u);
+      }
+      if (own.continues) {
+        EXPECT_TRUE(own.is_piece && parts[part - 1].is_piece);
+        EXPECT_LT(parts[part - 1].times.high, own.times.low);
       }
     }
+    EXPECT_GT(pieces, 1u);  // of the stream -7 at least
     EXPECT_EQ(sorted_rows(found), sorted_rows(events));
     EXPECT_EQ(meter.current(), 0u);
+  }
+}
+
+/// Most events of a stream have one time, whether it is the first one, the last one, or between.
+TEST(EventPartitions, CutsAroundATimeThatRepeats) {
+  for (const int64_t repeated : {INT64_MIN, int64_t{-3}, int64_t{5000}, INT64_MAX}) {
+    SCOPED_TRACE(testing::Message() << "at " << repeated);
+    MemoryMeter meter;
+    FakeFiles files;
+    std::vector<Event> events;
+    for (int64_t k = 0; k < 20'000; ++k) events.push_back({k % 10 == 0 ? k : repeated, k, 1});
+    EventPartitions partitions(files, meter);
+    for (const Event& event : events) partitions.append({event.time, event.event, event.stream});
+    partitions.seal();
+    std::vector<Event> found;
+    for (const EventPartition& part : partitions.partitions(500, {})) {
+      EXPECT_TRUE(part.rows <= 500 || part.times.range() == 0) << part.rows;
+      visit_events(part, meter, {}, [&](const EventRow& row) { found.push_back({row.time, row.event, row.stream}); });
+    }
+    EXPECT_EQ(sorted_rows(found), sorted_rows(events));
   }
 }
 
@@ -111,9 +145,9 @@ TEST(EventPartitions, AxesComeBackFromFiles) {
     ASSERT_EQ(streams.symbols(), expected.symbols());
     const auto rows_of = [&](const EventStreams& of, size_t& parts) {
       Rows rows;
-      of.for_parts(of.in_files() ? in_files : in_memory, [&](std::span<const EventStream> axes) {
+      of.for_parts(1, of.in_files() ? in_files : in_memory, [&](const EventPart& part) {
         ++parts;
-        for (const EventStream& axis : axes) {
+        for (const EventStream& axis : part.axes) {
           const EventStreamView view = axis.view();
           EXPECT_EQ(view.counts_streams(), counting == EpisodeCounting::kStreams);
           EXPECT_EQ(view.begin[view.symbol_count], view.events);
