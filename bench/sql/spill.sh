@@ -1,4 +1,5 @@
-# The parts `spill` and `itemset_files` of run.sh, which sources this file: thirty times the rows of w1, from files and in memory; and itemsets.
+# The parts `spill`, `itemset_files` and `event_files` of run.sh, which sources this file: thirty times the rows of w1, from files and in
+# memory; itemsets; and episodes and window pairs of one stream.
 
 # Asks a query with work memory of its own and with 16 GB of it, each time in a session of its own, and adds a row to the table for
 # each. Both must answer the same.
@@ -49,4 +50,24 @@ part_itemset_files() {
     emit "| | itemsets; sum of supports | s | backend, MB | reported, MB | how |"
     emit "|---|---|---|---|---|---|"
     from_files_and_in_memory itemset_files "batmap.work_mem 256MB" "SET batmap.work_mem = '256MB';" "$query"
+}
+
+# The part `event_files`: BENCH_EVENTS events (10 million) of one stream, whose rows come in order of time; 200 kinds, the first ones frequent.
+part_event_files() {
+    local events=${BENCH_EVENTS:-10000000} count='SELECT count(*), sum(support_count) FROM'
+    sql "CREATE TABLE events AS SELECT 10 * g + hashint8(g)::int8 % 15 AS time, ((hashint8(g + 7) % 14143) / 1000.0) ^ 2 AS kind FROM generate_series(1, $events::int8) g;"
+    sql "ALTER TABLE events ALTER kind TYPE int4;"
+    sql "VACUUM (FREEZE, ANALYZE) events;"
+    emit
+    emit "## Events of one stream in files"
+    emit
+    emit "$(calculate "$events / 1e6") million events of 200 kinds, gaps and windows of 40 ticks, one event in 10; one run each in a session of its own." \
+        "*Backend* is VmHWM, *reported* peak_memory of batmap_last_run()."
+    emit
+    emit "| | answers; sum of supports | s | backend, MB | reported, MB | how |"
+    emit "|---|---|---|---|---|---|"
+    from_files_and_in_memory event_files "episodes, batmap.work_mem 32MB" "SET batmap.work_mem = '32MB';" \
+        "$count batmap_episodes('SELECT time, kind FROM events', gaps => ARRAY[0, 40], min_count => $((events / 500)));"
+    from_files_and_in_memory event_files "window pairs, batmap.work_mem 32MB" "SET batmap.work_mem = '32MB';" \
+        "$count batmap_window_pairs('SELECT time, kind FROM events', within => 40, counting => 'occurrences', min_count => $((events / 500)));"
 }

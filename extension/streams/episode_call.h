@@ -16,8 +16,7 @@
 
 namespace batmap::pg {
 
-/// The engine's side of one call; lives in the memory context of the call. Events of several streams go to files beyond the
-/// work memory.
+/// The engine's side of one call; lives in the memory context of the call. Events beyond the work memory go to files.
 struct EpisodeCall : RunCall {
   explicit EpisodeCall(MemoryContext context) : RunCall(thread_count()), files(context) {
     options.files = &files;

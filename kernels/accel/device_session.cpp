@@ -19,7 +19,9 @@ std::string names_of(std::span<const DeviceTraits> devices) {
 }  // namespace
 
 void DeviceSession::refuse_files() const {
-  if (is_required()) throw Error(ErrorCode::kNoDevice, "the rows are too many for memory, and no GPU counts rows in files");
+  if (is_required())
+    throw Error(ErrorCode::kNoDevice, "the rows are too many for memory, and no GPU counts rows in files",
+                "Raise batmap.work_mem.");
 }
 
 bool DeviceSession::attempt(const std::function<void()>& work) {

@@ -77,8 +77,7 @@ struct Batch {
 /// The devices that may count these streams. @throws Error{kNoDevice} if one is required, and none can
 DeviceUse device_for(const DeviceUse& use, const EventStreams& streams) {
   if (!streams.in_files()) return use;
-  if (DeviceSession(use, 1).is_required())
-    throw Error(ErrorCode::kNoDevice, "the rows are too many for memory, and no GPU counts events in files");
+  DeviceSession(use, 1).refuse_files();
   return {};
 }
 

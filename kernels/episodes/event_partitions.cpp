@@ -29,7 +29,8 @@ ChunkView next_chunk(TempFile& file, Buffer<std::byte>& bytes) {
 
 /// Times at which a stream is split into pieces of about `wanted` rows: quantiles of a sample. Ascending, above the first
 /// time and at most the last one.
-std::vector<int64_t> times_to_cut(const EventPartition& part, uint64_t wanted, MemoryMeter& meter, const CancelToken& cancel) {
+std::vector<int64_t> times_to_cut(const EventPartition& part, uint64_t wanted, MemoryMeter& meter,
+                                  const CancelToken& cancel) {
   constexpr uint64_t kSampledAPiece = 64;
   const uint64_t pieces = std::clamp<uint64_t>(part.rows / wanted + 1, 2, EventPartitions::kPartitions);
   const uint64_t stride = std::max<uint64_t>(part.rows / (pieces * kSampledAPiece), 1);

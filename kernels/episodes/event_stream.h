@@ -142,8 +142,8 @@ class EventStream {
   };
   static Sizes read_sizes(TempFile& file);
   /// Appends the pieces. @param times, symbols  [sizes.events] filled
-  static void read_events(TempFile& file, const Sizes& sizes, int64_t* times, uint32_t* symbols, GrowingBuffer<Piece>& pieces,
-                          const CancelToken& cancel);
+  static void read_events(TempFile& file, const Sizes& sizes, int64_t* times, uint32_t* symbols,
+                          GrowingBuffer<Piece>& pieces, const CancelToken& cancel);
 
  private:
   size_t events_;
@@ -236,8 +236,8 @@ class EventStreams {
     TempFile* file;
     size_t axes;
     bool is_piece;
-    bool continues;    // the stream of the part before
-    uint64_t events;   // of a piece, like the next one
+    bool continues;   // the stream of the part before
+    uint64_t events;  // of a piece, like the next one
     int64_t last_time;
   };
   class Grouping;

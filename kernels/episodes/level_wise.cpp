@@ -230,9 +230,9 @@ class Extensions {
   Decoder decode_;
   std::vector<EventStreamView> views_;
   std::vector<Tracker> trackers_;
-  Buffer<uint64_t> totals_;          // [step] summed over all axes
-  Buffer<uint64_t> counts_;          // [symbol] in one walk, like the next two
-  Buffer<int64_t> blocked_to_;       // [symbol] see counting_rule.h
+  Buffer<uint64_t> totals_;     // [step] summed over all axes
+  Buffer<uint64_t> counts_;     // [symbol] in one walk, like the next two
+  Buffer<int64_t> blocked_to_;  // [symbol] see counting_rule.h
   Buffer<uint32_t> reached_symbols_;
   size_t reached_ = 0;               // number of them
   GrowingBuffer<uint32_t> counted_;  // steps whose total is not 0
@@ -372,7 +372,8 @@ EpisodeLevel LevelWise::by_prefixes() const {
 /// The prefixes from `from` on whose candidates have counters at once. @param first_counter  [prefix - from] filled
 /// @return the first one that has none
 size_t LevelWise::prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_counter) const {
-  const uint64_t most = options_.work_bytes / kCountersShare / (sizeof(uint64_t) + (streams_.has_pieces() ? sizeof(int64_t) : 0));
+  const uint64_t most =
+      options_.work_bytes / kCountersShare / (sizeof(uint64_t) + (streams_.has_pieces() ? sizeof(int64_t) : 0));
   first_counter.shrink(0);
   first_counter.push_back(0);
   size_t to = from;

@@ -25,7 +25,7 @@ struct Segment {
   size_t begin;  // events
   size_t end;
   int64_t far_back = kNothingBlocked;  // earlier ends all give the same result
-  GrowingBuffer<Path> paths;  // ascending in `after`; the first stands for all ends up to far_back
+  GrowingBuffer<Path> paths;           // ascending in `after`; the first stands for all ends up to far_back
 };
 
 class Map {

@@ -94,15 +94,15 @@ class WindowPairRun {
   RunRecord record_;
   uint64_t min_count_ = 1;  // rises while the k best are found
   std::optional<EventStreams> streams_;
-  Buffer<double> reach_;                            // [symbol] an upper bound of the events in its windows
-  std::vector<bool> included_;                      // [symbol] empty: all
-  std::vector<uint32_t> include_;                   // symbols, ascending
-  std::vector<std::unique_ptr<Counter>> counters_;  // [worker]
-  uint32_t next_item_ = 0;                          // of the next batch
-  std::vector<GrowingBuffer<WindowPair>> found_;    // [item of the batch]
+  Buffer<double> reach_;                                    // [symbol] an upper bound of the events in its windows
+  std::vector<bool> included_;                              // [symbol] empty: all
+  std::vector<uint32_t> include_;                           // symbols, ascending
+  std::vector<std::unique_ptr<Counter>> counters_;          // [worker]
+  uint32_t next_item_ = 0;                                  // of the next batch
+  std::vector<GrowingBuffer<WindowPair>> found_;            // [item of the batch]
   std::vector<GrowingBuffer<WindowPair>> found_in_stream_;  // the same in a stream that comes in pieces
-  size_t list_ = 0;                                 // in found_
-  size_t row_ = 0;                                  // in found_[list_]
+  size_t list_ = 0;                                         // in found_
+  size_t row_ = 0;                                          // in found_[list_]
   std::optional<BestK<WindowPair>> best_;
 };
 

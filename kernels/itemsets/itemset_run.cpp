@@ -187,8 +187,7 @@ void ItemsetRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> 
 }
 
 void ItemsetRun::group_parts(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
-  if (session_.is_required())
-    throw Error(ErrorCode::kNoDevice, "the rows are too many for memory, and no GPU searches rows in files");
+  session_.refuse_files();
   ItemsetParts parts(rows, item_rank, options_);
   record_.most_item_rows = parts.most_item_rows();
   site_.method = record_.method;

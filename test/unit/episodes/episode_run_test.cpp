@@ -244,7 +244,12 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
     };
     EXPECT_EQ(shown(in_files), shown(in_memory));
     EXPECT_EQ(shown(in_files).size(), counts[0]);
-    const GivenEpisodes one{.events = {1, 2, 99}, .length = 1, .gaps = {{0, 1}}, .counting = query.counting, .method = query.method, .device = {}};
+    const GivenEpisodes one{.events = {1, 2, 99},
+                            .length = 1,
+                            .gaps = {{0, 1}},
+                            .counting = query.counting,
+                            .method = query.method,
+                            .device = {}};
     const auto singles = [&](const ExecutionOptions& options) {
       return count_given(streams_of(log_of(events, options), {}, one, options), one, options, record);
     };
