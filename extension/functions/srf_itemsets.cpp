@@ -10,6 +10,7 @@
 #include "extension/streams/table_input.h"
 #include "extension/types/itemset_counts_datum.h"
 #include "itemsets/answers/ascending_itemset.h"
+#include "itemsets/itemset_parts.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
 
@@ -192,12 +193,14 @@ class SpectrumStream final : public ItemsetArrayStream {
 
 /// The engine's side of an estimate, whose arguments have other indexes.
 struct EstimateCall : SearchCall {
-  using SearchCall::SearchCall;
+  explicit EstimateCall(MemoryContext context) : SearchCall(context) { use_files(context); }
 
   enum Argument { kMinCount, kMinSupport, kMaxSupport, kMinLength, kMaxLength, kInclude, kExclude, kTimeout };
   static constexpr QueryArguments kQuery{kTimeout + 3, true};
 
   std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+  std::optional<ItemsetForecast> forecast;
+  RunRecord of_parts;  // of a forecast of rows in files, which has no run
 };
 
 /// An estimate of the number of itemsets: one row.
@@ -219,37 +222,49 @@ class EstimateStream final : public ArrayStream<EstimateCall> {
     return query;
   }
 
+  RowStream* run(const ItemsetQuery& query, const InputRows& rows) {
+    const RowPartitions* const files = rows.log != nullptr ? rows.log->partitions() : nullptr;
+    if (files == nullptr) return ArrayStream::run(query, rows);
+    begin(rows.kind, rows.count, [&] {
+      call().forecast = forecast_of_parts(*files, rows.ranks, query, milliseconds(), call().options, call().of_parts);
+      call().log.reset();
+    });
+    call().files->close_all();
+    return this;
+  }
+
   bool next(Datum* values) override {
     if (done_) return false;
     done_ = true;
-    ItemsetForecast forecast;
     count([&] {
-      forecast = call().run->forecast(static_cast<double>(*call().query.timeout_ms));
-      call().record = call().run->record();
+      if (!call().forecast) call().forecast = call().run->forecast(milliseconds());
       return true;
     });
-    ways_ = forecast.ways;
-    const RunRecord& record = call().record;
+    const ItemsetForecast& forecast = *call().forecast;
+    const RunRecord record = call().run ? call().run->record() : call().of_parts;
     int column = 0;
     values[column++] = Float8GetDatum(forecast.itemsets);
     values[column++] = Float8GetDatum(forecast.standard_error);
-    values[column++] = BoolGetDatum(forecast.ways == 0);
+    values[column++] = BoolGetDatum(forecast.is_exact());
     for (const uint64_t number : {record.transactions, record.items, record.items_kept, record.occurrences})
       values[column++] = Int64GetDatum(static_cast<int64_t>(number));
     return true;
   }
 
  private:
+  double milliseconds() const { return static_cast<double>(*call().query.timeout_ms); }
+
   void fill(RunRecord& record) const override {
-    ArrayStream::fill(record);
-    if (ways_ > 0) record.method = "random ways";
-    record.reason =
-        std::to_string(ways_) + " ways, threshold " + std::to_string(call().query.min_count_among(record.transactions));
+    record = call().run ? call().run->record() : call().of_parts;
+    const uint64_t ways = call().forecast ? call().forecast->ways : 0;
+    if (ways > 0) record.method = "random ways";
+    const std::string files = call().run ? "" : "; " + record.reason;
+    record.reason = std::to_string(ways) + " ways, threshold " +
+                    std::to_string(call().query.min_count_among(record.transactions)) + files;
     record.results = done_;
   }
 
   bool done_ = false;
-  uint64_t ways_ = 0;
 };
 
 /// The steps of a call.

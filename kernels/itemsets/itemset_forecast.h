@@ -25,7 +25,10 @@ namespace batmap {
 struct ItemsetForecast {
   double itemsets = 0;
   double standard_error = 0;
-  uint64_t ways = 0;  // 0: the number is exact
+  uint64_t ways = 0;            // 0: the itemsets were counted
+  bool is_of_a_sample = false;  // of the transactions (itemset_parts.h)
+
+  bool is_exact() const { return ways == 0 && !is_of_a_sample; }
 };
 
 /// Ways through the search tree of a root. The seed is fixed, so a run can be repeated.

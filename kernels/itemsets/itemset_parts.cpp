@@ -2,6 +2,7 @@
 #include "itemsets/itemset_parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -123,6 +124,58 @@ KnownItemsets ItemsetParts::find(const ItemsetQuery& query, uint64_t min_count) 
     ++node;
   }
   return known;
+}
+
+ItemsetForecast forecast_of_parts(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
+                                  double milliseconds, const ExecutionOptions& options, RunRecord& record) {
+  const Stopwatch watch;
+  RowParts parts(rows, item_rank, options);
+  const uint64_t transactions = parts.transactions();
+  const uint64_t min_count = query.min_count_among(transactions);
+  record.answers = AnswerKind::kItemsets;
+  record.transactions = transactions;
+  record.items = parts.totals().items();
+  record.most_item_rows = parts.totals().most_item_rows();
+  record.file_bytes = parts.file_bytes();
+  if (min_count > transactions) return {};
+  parts.join_below(share_of(ItemsetParts::kMinPartCount, transactions, min_count));
+  const KeptItems kept =
+      keep_items(parts.totals(), {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options);
+  record.items_kept = kept.size;
+  record.occurrences = kept.occurrences;
+  Buffer<int64_t> values(*options.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = parts.totals().item_value(kept.code(Rank{rank}));
+  std::sort(values.begin(), values.end(), polled(options.cancel, std::less<int64_t>()));
+
+  const size_t samples = std::min(parts.size(), kSampledParts);
+  ItemsetForecast mean;
+  mean.is_of_a_sample = parts.size() > 1;
+  double squares = 0;
+  double errors = 0;
+  for (size_t part = 0; part < samples; ++part) {
+    ItemsetQuery own = query;
+    own.min_support.reset();
+    own.min_count =
+        static_cast<int64_t>(std::max<uint64_t>(share_of(min_count, parts.transactions_of(part), transactions), 1));
+    own.only = values.span();
+    std::optional<LoadedRows> loaded(std::in_place, parts[part], options);
+    ItemsetRun run(loaded->chunks(), item_rank, own, options);
+    loaded.reset();
+    record.method = run.record().method;
+    record.kernel = run.record().kernel;
+    const ItemsetForecast one = run.forecast(milliseconds / static_cast<double>(samples));
+    mean.itemsets += one.itemsets;
+    mean.ways += one.ways;
+    squares += one.itemsets * one.itemsets;
+    errors += one.standard_error * one.standard_error;
+  }
+  const auto n = static_cast<double>(samples);
+  mean.itemsets /= n;
+  const double between = samples > 1 ? std::max(0.0, squares / n - mean.itemsets * mean.itemsets) / (n - 1) : 0;
+  mean.standard_error = std::sqrt(std::max(between, errors / (n * n)));
+  record.reason = rows_in_files(record.file_bytes, samples) + " of " + std::to_string(parts.size());
+  record.group_ms = watch.milliseconds();
+  return mean;
 }
 
 RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates, GrowingBuffer<std::byte>& out,

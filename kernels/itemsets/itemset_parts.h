@@ -14,6 +14,7 @@
 
 #include "core/options.h"
 #include "core/run_record.h"
+#include "itemsets/itemset_forecast.h"
 #include "itemsets/known_itemsets.h"
 #include "relation/kept_items.h"
 #include "relation/row_log.h"
@@ -54,6 +55,15 @@ class ItemsetParts {
   uint64_t candidates_ = 0;
   uint64_t occurrences_ = 0;
 };
+
+/// The number of itemsets of rows in files, as ItemsetRun::forecast() says it for rows in memory. All rows are read once, so what is
+/// frequent is known; then up to kSampledParts parts are samples of the transactions: the forecast is the mean of theirs, and
+/// its error that of the mean. An itemset near the threshold may be on either side of it in a sample. So the mean is a little
+/// too large: if the number of itemsets falls with the third power of the support, by 6 / t where t is the threshold in a part.
+/// @param record  filled @throws Error, std::bad_alloc, what the files throw
+ItemsetForecast forecast_of_parts(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
+                                  double milliseconds, const ExecutionOptions& options, RunRecord& record);
+inline constexpr size_t kSampledParts = 4;
 
 /// Counts given itemsets in rows, which may be in files. Appends a finished value (itemset_counts.h) with those that occur, and
 /// the number of all transactions. Cost: a look at each transaction for each of its itemsets with others below them.

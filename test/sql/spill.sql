@@ -41,6 +41,19 @@ SELECT f.method, count(*) FILTER (WHERE f.chosen) OVER () AS chosen, f.milliseco
   FROM foreseen f JOIN batmap_estimate('SELECT tid, item FROM many', min_count => 20) m USING (method) ORDER BY method;
 SELECT count(*) FROM pg_ls_tmpdir();
 DROP TABLE foreseen;
+-- of itemsets: from some parts, which are a sample; what was read is known
+CREATE TABLE baskets AS SELECT (x * 7919 % 30011)::int4 AS tid, ((x * x + x / 7) % 23)::int4 AS item FROM generate_series(1, 200000::int8) x;
+CREATE TABLE foreseen AS SELECT * FROM batmap_itemset_estimate('SELECT tid, item FROM baskets', min_count => 1000, timeout => '1 minute');
+SET batmap.work_mem = '256kB';
+SELECT m.exact AS counted, f.exact, (f.transactions, f.items, f.items_kept, f.rows_kept) = (m.transactions, m.items, m.items_kept, m.rows_kept) AS same_sizes,
+    f.itemsets BETWEEN 0.9 * m.itemsets AND 1.2 * m.itemsets AS near, f.standard_error > 0 AS differ
+  FROM foreseen m, batmap_itemset_estimate('SELECT tid, item FROM baskets', min_count => 1000, timeout => '1 minute') f;
+SELECT reason ~ '^0 ways, threshold 1000; rows in \d+ MB of files, counted in 4 parts of \d+$' AS in_files, results FROM batmap_last_run();
+SELECT exact, items_kept, itemsets FROM batmap_itemset_estimate_of('SELECT tid, ''i'' || item FROM baskets', min_count => 50000);
+SELECT exact, items_kept, itemsets FROM batmap_itemset_estimate('SELECT tid, item FROM baskets WHERE tid < 0', min_count => 5);
+SELECT count(*) FROM pg_ls_tmpdir();
+RESET batmap.work_mem;
+DROP TABLE baskets, foreseen;
 
 -- recommendations
 SET batmap.work_mem = '64kB';
@@ -169,7 +182,7 @@ RESET batmap.work_mem;
 SELECT count(*) FROM ((TABLE multiplied EXCEPT ALL TABLE multiplied_spilled) UNION ALL (TABLE multiplied_spilled EXCEPT ALL TABLE multiplied)) d;
 DROP TABLE few, joined, joined_few, joined_spilled, joined_few_spilled, multiplied, multiplied_spilled;
 
--- events of several streams, whose parts are streams
+-- events, whose parts are streams, or pieces of a stream
 CREATE TABLE happened AS
     SELECT (x * 7919 % 100003)::int4 AS at, ((x * x + x / 3) % 23)::int4 AS event, (x % 1777)::int4 AS stream
     FROM generate_series(1, 100000::int8) x;
@@ -188,7 +201,16 @@ INSERT INTO asked VALUES
     ('candidates', $$(SELECT md5(batmap_episode_counts_from('SELECT at, event, stream FROM happened', ARRAY[0,3000], candidates =>
         batmap_episode_counts_from('SELECT at, event, stream FROM happened WHERE stream < 300', ARRAY[0,3000], min_count => 150))::text))$$),
     ('window', $$batmap_window_pairs('SELECT at, event, stream FROM happened', 2000, min_count => 600)$$),
-    ('best of a window', $$batmap_window_pairs('SELECT at, event, stream FROM happened', 2000, top_k => 50, counting => 'occurrences')$$);
+    ('best of a window', $$batmap_window_pairs('SELECT at, event, stream FROM happened', 2000, top_k => 50, counting => 'occurrences')$$),
+    ('pieces', $$batmap_episodes('SELECT at, event FROM happened', ARRAY[[0,20],[20,200]], min_count => 2500, max_length => 3)$$),
+    ('pieces, steps', $$batmap_episodes('SELECT at / 4, event FROM happened', ARRAY[0,9], min_count => 500, max_length => 3, same_time => true)$$),
+    ('pieces, texts of two streams', $$batmap_episodes_of('SELECT at, ''e'' || event, ''s'' || stream % 2 FROM happened', ARRAY[0,30], top_k => 50, max_length => 3)$$),
+    ('pieces, given', $$batmap_episode_count('SELECT at, event FROM happened', ARRAY[[0,2,4],[2,3,1],[5,99,1]], ARRAY[0,300], algorithm => 'mapconcat')$$),
+    ('pieces, occurrences', $$batmap_episode_occurrences('SELECT at, event FROM happened', ARRAY[0,2,1], ARRAY[0,300])$$),
+    ('pieces, counts', $$(SELECT md5(batmap_episode_counts_from('SELECT at, event, stream % 2 FROM happened', ARRAY[0,300], candidates =>
+        batmap_episode_counts_from('SELECT at, event, stream FROM happened WHERE stream < 300', ARRAY[0,300], min_count => 15))::text))$$),
+    ('pieces, window', $$batmap_window_pairs('SELECT at, event FROM happened', 40, min_count => 9000, counting => 'occurrences')$$),
+    ('pieces, window by streams', $$batmap_window_pairs('SELECT at, event, stream % 2 FROM happened', 3, min_count => 2)$$);
 -- All answers as one text, in their order.
 CREATE FUNCTION answers(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -226,8 +248,9 @@ SET statement_timeout = '200ms';
 SELECT count(*) FROM batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,100000], min_count => 1);
 RESET statement_timeout;
 SET batmap.memory_limit = '2MB';
--- one stream stays in memory
-SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[0,50], min_count => 1200);
+-- a piece is loaded with what its gaps reach back to: a few events, then all of them
+SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[0,50], min_count => 1200, max_length => 2);
+SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[0,9223372036854775807], min_count => 1200, max_length => 2);
 RESET batmap.memory_limit;
 \set VERBOSITY default
 SELECT count(*) FROM pg_ls_tmpdir();

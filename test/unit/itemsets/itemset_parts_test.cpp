@@ -47,6 +47,44 @@ std::vector<ItemsetRow> rows_in_files(const Rows& rows, const ItemsetQuery& quer
   return rows_of(run, query);
 }
 
+/// A sample of the transactions says nearly how many itemsets all of them have; its other figures are exact.
+TEST(ItemsetParts, ForecastsFromASample) {
+  for (const int64_t min_count : {600, 3000, 60'000'000}) {
+    for (const size_t work_bytes : {size_t{256} << 10, size_t{2} << 20}) {
+      SCOPED_TRACE(testing::Message() << min_count << ", " << work_bytes << " bytes");
+      const Rows rows = many_rows(kSeed + 100, 60'000, 12, 1);
+      ItemsetQuery query;
+      query.min_count = min_count;
+      query.exclude = {3};
+      MemoryMeter meter;
+      const ExecutionOptions in_memory{.threads = 2, .memory = &meter, .cancel = {}};
+      ItemsetRun whole(log_of(rows, in_memory), {}, query, in_memory);
+      const ItemsetForecast expected = whole.forecast(1e6);
+      FakeFiles files;
+      const ExecutionOptions options{2, &meter, {}, &files, work_bytes};
+      const RowLog log = log_of(rows, options);
+      ASSERT_NE(log.partitions(), nullptr);
+      RunRecord record;
+      const ItemsetForecast found = forecast_of_parts(*log.partitions(), {}, query, 1e6, options, record);
+      EXPECT_EQ(record.transactions, whole.transactions());
+      EXPECT_EQ(record.items, whole.record().items);
+      EXPECT_EQ(record.items_kept, whole.record().items_kept);
+      EXPECT_EQ(record.occurrences, whole.record().occurrences);
+      EXPECT_GT(record.file_bytes, 0u);
+      EXPECT_EQ(found.ways, 0u);
+      if (min_count > 60'000) {
+        EXPECT_EQ(found.itemsets, 0);
+        EXPECT_TRUE(found.is_exact());
+        continue;
+      }
+      EXPECT_FALSE(found.is_exact());
+      EXPECT_GT(expected.itemsets, 20);
+      EXPECT_NEAR(found.itemsets, expected.itemsets, 0.1 * expected.itemsets + 3 * found.standard_error);
+      EXPECT_NE(record.reason.find(" parts of "), std::string::npos) << record.reason;
+    }
+  }
+}
+
 TEST(ItemsetParts, AnswerLikeTheOracle) {
   Random random(kSeed);
   int in_parts = 0;
