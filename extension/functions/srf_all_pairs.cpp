@@ -4,7 +4,6 @@
 #include "extension/streams/pair_stream.h"
 #include "extension/streams/planner_support.h"
 #include "extension/streams/set_rows.h"
-#include "extension/types/set_datum.h"
 #include "pairs/all_pairs.h"
 
 #include "extension/server/pg.h"
@@ -16,9 +15,9 @@ namespace {
 
 /// The engine's side of one call.
 struct AllPairsCall : PairRowsCall<AllPairsQuery, AllPairsRun> {
-  explicit AllPairsCall(MemoryContext context) : PairRowsCall(context), sets(meter) { query.kernels = selected_kernels(); }
+  explicit AllPairsCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
 
-  SetCollection sets;
+  std::optional<CollectedSets> sets;
   const Dictionary* ids = nullptr;  // by rank, which is then the id of a set; nullptr: ids are integers
 };
 
@@ -27,7 +26,7 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
   using PairRowStream::PairRowStream;
 
   /// Counts the sets. After that, answers can be pulled.
-  RowStream* run(const AllPairsQuery& query, SetCollection& sets) {
+  RowStream* run(const AllPairsQuery& query, CollectedSets& sets) {
     begin("stream", sets.size(), [&] { call().run.emplace(std::move(sets), query, call().options); });
     return this;
   }
@@ -50,19 +49,13 @@ enum Argument { kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kMetho
 
 constexpr QueryArguments kQueryArguments{kParams};
 
-SetCollection& read_sets(const TableInput& input, AllPairsCall& call) {
-  SetRows rows;
-  rows.take = [](void* sets, int64_t id, Datum set) {
-    const std::span<const std::byte> bytes = set_bytes(PG_DETOAST_DATUM_PACKED(set));
-    guarded([&] { static_cast<SetCollection*>(sets)->add(id, bytes); });
-  };
-  rows.arg = &call.sets;
-  read_set_rows(input, call.meter, rows);
-  if (rows.ids != nullptr) {
-    guarded([&] { call.sets.rename(rows.ranks); });
-    call.ids = rows.ids;
-  }
-  return call.sets;
+CollectedSets& read_sets(const TableInput& input, AllPairsCall& call) {
+  // A method that was asked for needs the sets themselves.
+  const bool may_spill = !call.query.way || *call.query.way == AllPairsWay::kRelation;
+  guarded([&] { call.sets.emplace(call.options, may_spill, *call.query.kernels.sets); });
+  const SetRows rows = collect_sets(input, call.meter, *call.sets);
+  call.ids = rows.ids;
+  return *call.sets;
 }
 
 const AllPairsQuery& read_arguments(const Arguments& arguments, AllPairsQuery& query) {
@@ -85,7 +78,7 @@ const AllPairsQuery& read_arguments(const Arguments& arguments, AllPairsQuery& q
 RowStream* find_set_pairs(const TableInput& input) {
   auto* const stream = new_stream<AllPairsStream>(input.operation, input.context);
   const AllPairsQuery& query = read_arguments(input.arguments(), stream->call().query);
-  SetCollection& sets = read_sets(input, stream->call());
+  CollectedSets& sets = read_sets(input, stream->call());
   return stream->run(query, sets);
 }
 

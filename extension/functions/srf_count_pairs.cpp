@@ -40,9 +40,11 @@ class CountPairsRun {
 
 /// The engine's side of one call.
 struct CountPairsCall : PairRowsCall<PairQuery, CountPairsRun> {
-  explicit CountPairsCall(MemoryContext context) : PairRowsCall(context), sets(meter) {}
+  using PairRowsCall::PairRowsCall;
 
-  SetCollection sets;
+  std::optional<CollectedSets> sets;
+  std::unique_ptr<RowLog> set_rows;  // of sets that are too large for memory
+  std::optional<RowLog> numbers;     // the list by the items of these rows
   std::optional<RowLog> rows;
   std::optional<RowLog> list;
   std::optional<RowLog> ranks;  // the list by the items that the rows have, if that is another
@@ -66,8 +68,8 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
     const bool supports = call.query.supports || wants_total_;
     begin(rows.kind, rows.count, [&] {
       if (rows.log != nullptr && rows.log->partitions() != nullptr) {
-        call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), *rows.log->partitions(), supports,
-                                                         call.query.device, call.options));
+        call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), call.list->chunks(), *rows.log->partitions(),
+                                                         supports, call.query.device, call.options));
       } else {
         const RowLog& list = call.ranks ? *call.ranks : *call.list;
         call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), list.chunks(), rows.chunks(), supports,
@@ -85,14 +87,18 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
   RowStream* run_sets(const Dictionary* items) {
     items_ = items;
     CountPairsCall& call = this->call();
-    begin("stream", call.sets.size(), [&] {
+    begin("stream", call.sets->size(), [&] {
       const RowLog& list = call.ranks ? *call.ranks : *call.list;
+      if (call.sets->are_rows()) {
+        count_set_rows(list);
+        return;
+      }
       const ListedSetsQuery query{.supports = call.query.supports,
                                   .total = wants_total_ || wants_distinct_,
                                   .kernel = &selected_set_kernel(),
                                   .device = call.query.device};
       call.run.emplace(
-          std::make_unique<ListedSets>(std::move(call.sets), call.list->chunks(), list.chunks(), query, call.options));
+          std::make_unique<ListedSets>(call.sets->take_sets(), call.list->chunks(), list.chunks(), query, call.options));
       call.ranks.reset();
     });
     total_ = static_cast<int64_t>(call.run->record().transactions);
@@ -109,6 +115,22 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
   }
 
  private:
+  /// Over sets that are rows by now. @param list  by their ids
+  void count_set_rows(const RowLog& list) {
+    CountPairsCall& call = this->call();
+    call.numbers.emplace(call.meter);
+    call.sets->append_numbers(list.chunks(), *call.numbers);
+    call.set_rows = call.sets->take_rows();
+    const bool supports = call.query.supports || wants_total_ || wants_distinct_;
+    const RowPartitions* const files = call.set_rows->partitions();
+    if (files != nullptr)
+      call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), call.numbers->chunks(), *files, supports,
+                                                       call.query.device, call.options));
+    else
+      call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), call.numbers->chunks(), call.set_rows->chunks(),
+                                                       supports, call.query.device, call.options));
+  }
+
   void show() override { this->show_answers(items_, total_); }
 
   const Dictionary* items_ = nullptr;
@@ -150,18 +172,12 @@ RowStream* count_in_sets(const TableInput& input, CountPairsStream* stream) {
   Oid collation;
   Dictionary* const listed = read_list(query_argument(input.fcinfo, input.index + 1, input.index + 2, kPairsOfQuery),
                                        input.item_type, false, collation, call, input.context);
-  SetRows rows;
-  rows.take = [](void* sets, int64_t id, Datum set) {
-    const std::span<const std::byte> bytes = set_bytes(PG_DETOAST_DATUM_PACKED(set));
-    guarded([&] { static_cast<SetCollection*>(sets)->add(id, bytes); });
-  };
-  rows.arg = &call.sets;
-  read_set_rows(input, call.meter, rows);
+  guarded([&] { call.sets.emplace(call.options, true, selected_set_kernel()); });
+  const SetRows rows = collect_sets(input, call.meter, *call.sets);
   bool is_repeated = false;
   int64_t repeated = 0;
   guarded([&] {
-    if (rows.ids != nullptr) call.sets.rename(rows.ranks);
-    if (const std::optional<int64_t> id = repeated_id(call.sets, call.options)) is_repeated = true, repeated = *id;
+    if (const std::optional<int64_t> id = call.sets->repeated_id()) is_repeated = true, repeated = *id;
   });
   if (is_repeated) {
     Oid output;

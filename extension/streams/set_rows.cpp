@@ -3,6 +3,7 @@
 
 #include "extension/input/inner_query.h"
 #include "extension/input/key_encoder.h"
+#include "extension/types/set_datum.h"
 
 #include "extension/server/pg.h"
 
@@ -94,6 +95,21 @@ void read_set_rows(const TableInput& input, MemoryMeter& meter, SetRows& rows) {
   }
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
+}
+
+SetRows collect_sets(const TableInput& input, MemoryMeter& meter, CollectedSets& sets) {
+  SetRows rows;
+  rows.take = [](void* collected, int64_t id, Datum set) {
+    const std::span<const std::byte> bytes = set_bytes(PG_DETOAST_DATUM_PACKED(set));
+    guarded([&] { static_cast<CollectedSets*>(collected)->add(id, bytes); });
+  };
+  rows.arg = &sets;
+  read_set_rows(input, meter, rows);
+  guarded([&] {
+    sets.seal();
+    if (rows.ids != nullptr) sets.rename(rows.ranks);
+  });
+  return rows;
 }
 
 }  // namespace batmap::pg

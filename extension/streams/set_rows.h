@@ -6,6 +6,7 @@
 
 #include "extension/input/dictionary.h"
 #include "extension/streams/table_input.h"
+#include "pairs/collected_sets.h"
 
 #include "extension/server/pg.h"
 
@@ -29,5 +30,8 @@ bool has_set_rows(const TableInput& input);
 /// @param input  its item_type is that of the ids @param meter  is charged for ids that are not integers
 /// @raises 42804 unless the columns are an id and a batmap
 void read_set_rows(const TableInput& input, MemoryMeter& meter, SetRows& rows);
+
+/// Reads all sets of a query into `sets`, with the ranks of ids that are not integers, and seals it.
+SetRows collect_sets(const TableInput& input, MemoryMeter& meter, CollectedSets& sets);
 
 }  // namespace batmap::pg

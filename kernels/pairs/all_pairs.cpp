@@ -36,8 +36,10 @@ struct AllPairsRun::Costs {
   double counted_rows = 0;  // of `positional`, without what it finds
   double row_words = 0;     // see PairJob
   bool looked = false;      // the elements were looked at; if not, only tiles are known well
+  bool tiles_fit = true;
   bool positional_fits = false;
   bool relation_fits = false;
+  bool relation_may_spill = false;
   bool prefix_fits = false;    // and its cost is known
   uint64_t element_bound = 0;  // set if looked
 
@@ -50,12 +52,16 @@ struct AllPairsRun::Costs {
     }
     return tiles;
   }
-  /// The cheapest way that fits.
+  /// The cheapest way that fits. If none does, the relation in files or, without files, tiles.
   AllPairsWay best(bool with_relation) const {
-    AllPairsWay best = AllPairsWay::kTiles;
+    AllPairsWay best = with_relation && relation_may_spill ? AllPairsWay::kRelation : AllPairsWay::kTiles;
+    bool any_fits = false;
     const auto consider = [&](AllPairsWay way, bool fits) {
-      if (fits && of(way) < of(best)) best = way;
+      if (!fits || (any_fits && of(way) >= of(best))) return;
+      best = way;
+      any_fits = true;
     };
+    consider(AllPairsWay::kTiles, tiles_fit);
     consider(AllPairsWay::kRelation, with_relation && relation_fits);
     consider(AllPairsWay::kPositional, positional_fits);
     consider(AllPairsWay::kPrefix, prefix_fits);
@@ -137,21 +143,56 @@ PairSelection AllPairsRun::selection() const {
           .ranking = {.measure = measure()}};
 }
 
-AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options)
+AllPairsRun::AllPairsRun(const AllPairsQuery& query, const ExecutionOptions& options)
     : query_(query),
       options_(options),
       min_count_(static_cast<uint64_t>(query.min_count.value_or(1))),
       answers_(query.device) {
   query_.check();
+  record_.answers = AnswerKind::kSetPairs;
+}
+
+AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options)
+    : AllPairsRun(query, options) {
   const Stopwatch watch;
   prepare(std::move(sets));
   record_.group_ms = watch.milliseconds();
 }
 
+AllPairsRun::AllPairsRun(CollectedSets sets, const AllPairsQuery& query, const ExecutionOptions& options)
+    : AllPairsRun(query, options) {
+  const Stopwatch watch;
+  if (sets.are_rows())
+    prepare_rows(std::move(sets));
+  else
+    prepare(sets.take_sets());
+  record_.group_ms = watch.milliseconds();
+}
+
 AllPairsRun::~AllPairsRun() = default;
 
+/// The sets are rows (element, number) already.
+void AllPairsRun::prepare_rows(CollectedSets given) {
+  const std::span<const int64_t> ids = given.ids();
+  std::vector<uint32_t> by_id(given.size());
+  std::iota(by_id.begin(), by_id.end(), 0);
+  std::stable_sort(by_id.begin(), by_id.end(),
+                   polled(options_.cancel, [&](uint32_t x, uint32_t y) { return ids[x] < ids[y]; }));
+  name_of_number_ = Buffer<uint32_t>(*options_.memory, given.size());
+  for (uint32_t name = 0; name < by_id.size(); ++name) {
+    ids_.push_back(ids[by_id[name]]);
+    name_of_number_[by_id[name]] = name;
+  }
+  record_.items = given.size();
+  log_ = given.take_rows();
+  record_.occurrences = log_->rows();
+  record_.reason = "the sets are too large for memory";
+  start_relation();
+  record_.items_kept = relation_run_->record().items_kept;
+  record_.file_bytes = relation_run_->record().file_bytes;
+}
+
 void AllPairsRun::prepare(SetCollection given) {
-  record_.answers = AnswerKind::kSetPairs;
   record_.items = given.size();
   record_.method = kWayNames[0];
   record_.reason = "nothing to count";
@@ -199,10 +240,12 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
   Costs costs;
   double bytes = 0;
   double to_prepare = 0;  // elements
+  double prepared_bytes = 0;
   double row_words = 0;
   for (size_t rank = 0; rank < order.size(); ++rank) {
     const SetView& set = input_->sets[order[rank]];
     bytes += compared_bytes(set, input_->width);
+    if (set.is_compact()) prepared_bytes += compared_bytes(set, input_->width);
     if (set.is_compact() && container_for(set.cardinality(), input_->width) == Container::kBatmap)
       to_prepare += static_cast<double>(set.cardinality());
     row_words += static_cast<double>(set.cardinality()) * static_cast<double>((order.size() - rank) / 64 + 1);
@@ -226,6 +269,8 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
         threads / 1e6;
   }
   const uint64_t left = options_.memory->available();
+  costs.tiles_fit = prepared_bytes < static_cast<double>(left);
+  costs.relation_may_spill = options_.files != nullptr;
   costs.positional_fits =
       costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
       transaction_bits_of_sets_bytes(order.size(), costs.element_bound, record_.occurrences, options_) < left;
@@ -396,7 +441,7 @@ void AllPairsRun::start(std::unique_ptr<PairCounter> counter) {
 }
 
 void AllPairsRun::count_relation() {
-  log_ = std::make_unique<RowLog>(*options_.memory);
+  log_ = std::make_unique<RowLog>(options_);
   for (const uint32_t set : input_->order) {
     SetReader reader(input_->sets[set], *query_.kernels.sets);
     uint64_t chunk[kChunkElements];
@@ -407,6 +452,10 @@ void AllPairsRun::count_relation() {
   }
   log_->seal();
   input_->sets = SetCollection(*options_.memory);
+  start_relation();
+}
+
+void AllPairsRun::start_relation() {
   PairQuery pairs;
   pairs.min_count = static_cast<int64_t>(min_count_);
   pairs.kernels = query_.kernels;
@@ -416,7 +465,7 @@ void AllPairsRun::count_relation() {
   pairs.top_k = query_.top_k;
   pairs.per_item_top_k = query_.per_item_top_k;
   pairs.max_results = query_.max_results;
-  relation_run_.emplace(log_->chunks(), std::span<const uint32_t>(), pairs, options_);
+  relation_run_.emplace(*log_, name_of_number_.span(), pairs, options_);
   const RunRecord& record = relation_run_->record();
   record_.reason += "; " + record.reason;
   record_.transactions = record.transactions;
@@ -435,7 +484,7 @@ void AllPairsRun::follow_relation() {
   record_.tasks = record.tasks;
   record_.tasks_done = record.tasks_done;
   record_.truncation = record.truncation;
-  if (!relation_run_->needs_rows()) log_.reset();
+  if (!relation_run_->needs_rows() && log_ && log_->partitions() == nullptr) log_.reset();
 }
 
 bool AllPairsRun::next(PairBatch& batch) {

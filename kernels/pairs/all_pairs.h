@@ -3,7 +3,7 @@
 // so dense in one universe that decoding them costs less than comparing them, they become bit rows by
 // element, which are summed (count_positionally()). Relation: if such rows would be too wide or too empty,
 // the elements become a relation (tid = element, item = set), and pair_run.h counts it by the method that
-// fits. Prefix: if the pairs must have much in common, candidates are found by their rarest elements (prefix_counter.h).
+// fits. So it is, too, if the sets are too large for memory (collected_sets.h): then the relation is in files. Prefix: if the pairs must have much in common, candidates are found by their rarest elements (prefix_counter.h).
 // Devices count the sets themselves, if all are batmaps of one width, or the relation.
 //
 // All ways answer in the same order: by rising cardinality of the sets, then by id, unless a top-k form
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "pairs/collected_sets.h"
 #include "pairs/counters/prefix_counter.h"
 #include "pairs/pair_run.h"
 #include "set/set_collection.h"
@@ -49,6 +50,8 @@ class AllPairsRun {
   /// @param options  copied; its meter must outlive the run
   /// @throws Error{kTooLarge} for a set of 2^32 elements or more; Error, std::bad_alloc
   AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options);
+  /// The same for sets that may be in files. @param sets  sealed; moved in @throws what the files throw, too
+  AllPairsRun(CollectedSets sets, const AllPairsQuery& query, const ExecutionOptions& options);
   AllPairsRun(const AllPairsRun&) = delete;
   AllPairsRun& operator=(const AllPairsRun&) = delete;
   ~AllPairsRun();
@@ -63,7 +66,9 @@ class AllPairsRun {
   struct Input;
   struct Costs;
 
+  AllPairsRun(const AllPairsQuery& query, const ExecutionOptions& options);
   void prepare(SetCollection given);
+  void prepare_rows(CollectedSets given);
   Costs estimate() const;
   void look_at_elements(Costs& costs);
   double sampled_pair_instances() const;
@@ -72,6 +77,7 @@ class AllPairsRun {
   bool count_on_devices(const Costs& costs, AllPairsWay& way);
   void count(AllPairsWay way, uint64_t element_bound);
   void count_relation();
+  void start_relation();
   void follow_relation();
   void start(std::unique_ptr<PairCounter> counter);
   PairMeasure measure() const;
@@ -90,6 +96,7 @@ class AllPairsRun {
   } resume_{};                             // used if devices fail
   std::unique_ptr<PrefixCounter> prefix_;  // made for its estimate, until the way is known
   std::unique_ptr<RowLog> log_;            // rows of the relation, while they are needed
+  Buffer<uint32_t> name_of_number_;        // of the sets of rows in files
   OffloadedAnswers answers_;               // of all ways but the relation
   std::optional<PairRun> relation_run_;
 };

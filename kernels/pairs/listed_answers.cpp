@@ -18,9 +18,13 @@ ListedAnswers::ListedAnswers(std::vector<ChunkView> shown, const std::vector<Chu
   make_counts();
 }
 
-ListedAnswers::ListedAnswers(std::vector<ChunkView> list, const RowPartitions& relation, bool supports,
-                             const DeviceUse& device, const ExecutionOptions& options)
-    : shown_(std::move(list)), has_supports_(supports), options_(options), answers_(*options.memory, supports) {
+ListedAnswers::ListedAnswers(std::vector<ChunkView> shown, std::vector<ChunkView> list, const RowPartitions& relation,
+                             bool supports, const DeviceUse& device, const ExecutionOptions& options)
+    : shown_(std::move(shown)),
+      list_(std::move(list)),
+      has_supports_(supports),
+      options_(options),
+      answers_(*options.memory, supports) {
   const Stopwatch watch;
   DeviceSession(device).refuse_files();
   parts_.emplace(relation, std::span<const uint32_t>(), options_);
@@ -53,7 +57,7 @@ uint64_t ListedAnswers::listed_items_with_rows() const {
     ++items;
   };
   TidItem rows[kChunkRows];
-  for (const ChunkView& chunk : shown_) {
+  for (const ChunkView& chunk : list_) {
     options_.cancel.throw_if_requested();
     decode_chunk(chunk, rows);
     for (uint32_t k = 0; k < chunk.rows; ++k) {
@@ -86,7 +90,7 @@ void ListedAnswers::count_part(size_t part) {
     const std::vector<ChunkView> rows = loaded.chunks();
     // A pair without a common tid adds nothing; but its items have supports.
     const ListedQuery query{.min_count = has_supports_ ? 0u : 1u, .bag = false, .each_row = true, .supports = has_supports_};
-    run.emplace(ListedInput{shown_, rows, rows}, query, options_);
+    run.emplace(ListedInput{list_, rows, rows}, query, options_);
   }
   add(*run);
   const RunRecord& of_part = run->record();

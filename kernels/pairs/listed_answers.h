@@ -27,11 +27,11 @@ class ListedAnswers {
                 bool supports, const DeviceUse& device, const ExecutionOptions& options);
 
   /// The same over rows in files, on the CPU.
-  /// @param list      the rows of the list, also as the answers name them: to stay valid while there are answers
-  /// @param relation  sealed; the files must outlive this object
+  /// @param shown, list  as above; both must stay valid while there are answers
+  /// @param relation     sealed; the files must outlive this object
   /// @throws also Error{kNoDevice} if `device` is required, and what the files throw; so does next()
-  ListedAnswers(std::vector<ChunkView> list, const RowPartitions& relation, bool supports, const DeviceUse& device,
-                const ExecutionOptions& options);
+  ListedAnswers(std::vector<ChunkView> shown, std::vector<ChunkView> list, const RowPartitions& relation, bool supports,
+                const DeviceUse& device, const ExecutionOptions& options);
 
   /// Gets the answers for the next rows of the list. The first call counts.
   /// @param batch  overwritten; valid until the next call
@@ -50,6 +50,7 @@ class ListedAnswers {
   void add(ListedRun& run);
 
   std::vector<ChunkView> shown_;
+  std::vector<ChunkView> list_;  // if the rows are in files
   size_t next_chunk_ = 0;
   uint64_t next_row_ = 0;
   bool has_supports_;

@@ -41,16 +41,6 @@ uint64_t rows_in(const std::vector<ChunkView>& chunks) {
 
 }  // namespace
 
-std::optional<int64_t> repeated_id(const SetCollection& sets, const ExecutionOptions& options) {
-  Buffer<int64_t> ids(*options.memory, sets.size());
-  for (size_t i = 0; i < sets.size(); ++i) ids[i] = sets.id(i);
-  const std::span<int64_t> all = ids.span();
-  if (!std::ranges::is_sorted(all)) std::sort(all.begin(), all.end(), polled(options.cancel, std::less<>()));
-  const auto found = std::ranges::adjacent_find(all);
-  if (found == all.end()) return std::nullopt;
-  return *found;
-}
-
 ListedSets::ListedSets(SetCollection sets, std::vector<ChunkView> shown, const std::vector<ChunkView>& list,
                        const ListedSetsQuery& query, const ExecutionOptions& options)
     : shown_(std::move(shown)),

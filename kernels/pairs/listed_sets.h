@@ -31,9 +31,6 @@ struct ListedSetsQuery {
   DeviceUse device;
 };
 
-/// An id that more than one set has. @throws Error{kMemoryLimit, kCancelled}
-std::optional<int64_t> repeated_id(const SetCollection& sets, const ExecutionOptions& options);
-
 class ListedSets {
  public:
   /// @param sets   moved in; their ids differ

@@ -24,9 +24,10 @@ void SetCollection::add(int64_t id, std::span<const std::byte> value) {
   const size_t padding = (kLine - front % kLine) % kLine;
   const size_t bytes = padding + (value.size() + kLine - 1) / kLine * kLine;
   if (blocks_.empty() || blocks_.back().size() - used_ < bytes) {
-    // Blocks double, up to 64 MiB: many sets then need few blocks, and little room is wasted.
+    // Blocks double, up to 64 MiB or an eighth of what is left: many sets then need few blocks, and little room is wasted.
     const size_t last = blocks_.empty() ? 0 : blocks_.back().size();
-    blocks_.emplace_back(*meter_, std::max({bytes, kMinBlockBytes, std::min(2 * last, 64 * kMinBlockBytes)}));
+    const size_t most = std::min(64 * kMinBlockBytes, meter_->available() / 8);
+    blocks_.emplace_back(*meter_, std::max({bytes, kMinBlockBytes, std::min(2 * last, most)}));
     used_ = 0;
   }
   std::byte* const at = blocks_.back().data() + used_ + padding;

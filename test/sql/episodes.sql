@@ -217,6 +217,7 @@ SELECT * FROM batmap_generate_spikes(1, neurons => 10);
 SELECT * FROM batmap_generate_spikes(1, strength => 1);
 SET batmap.memory_limit = '1MB';
 SELECT count(*) FROM batmap_episodes('SELECT time_us, neuron FROM batmap_generate_spikes(60)', ARRAY[0, 1000], min_count => 100);
+SELECT count(*) FROM batmap_episodes('SELECT time_us, neuron FROM batmap_generate_spikes(60)', ARRAY[0, 60000000], min_count => 100);
 RESET batmap.memory_limit;
 SET statement_timeout = '300ms';
 SELECT count(*) FROM batmap_episodes('SELECT time_us, neuron FROM batmap_generate_spikes(20)', ARRAY[0, 100000], min_count => 1);

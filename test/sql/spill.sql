@@ -286,3 +286,54 @@ RESET temp_file_limit;
 SELECT count(*) FROM pg_ls_tmpdir();
 RESET batmap.work_mem;
 DROP TABLE graph, of_edges, of_edges_in_memory, of_texts, of_texts_in_memory;
+
+-- sets beyond half of the memory limit become rows of an element and a set
+CREATE TABLE holders AS
+    SELECT (number * 7919 % 1009)::int8 - 500 AS id, batmap_agg((x * x * number + x * 31) % (9000 + 140 * number)) AS items
+    FROM generate_series(1, 500) number, generate_series(1, 4000::int8) x GROUP BY number;
+INSERT INTO holders VALUES (10000, '{}'), (10001, NULL), (NULL, '{1}');
+CREATE TABLE listed AS SELECT x * 31 % 1100 - 500 AS a, x * 17 % 1100 - 500 AS b FROM generate_series(1, 3000) x;
+INSERT INTO listed VALUES (10000, 10000), (1, 1), (10001, 2);
+CREATE TABLE asked (name text, query text);
+INSERT INTO asked VALUES
+    ('all pairs', $$batmap_all_pairs('TABLE holders', min_count => 300)$$),
+    ('by Jaccard index', $$batmap_all_pairs('TABLE holders', min_jaccard => 0.05, min_count => 70)$$),
+    ('best', $$batmap_all_pairs('TABLE holders', top_k => 50, min_jaccard => 0.01)$$),
+    ('best of each', $$batmap_all_pairs('TABLE holders', per_item_top_k => 2, method => 'relation')$$),
+    ('ids that are texts', $$batmap_all_pairs_of('SELECT ''s'' || id, items FROM holders', min_count => 300)$$),
+    ('ids that repeat', $$batmap_all_pairs('SELECT id / 3, items FROM holders', min_count => 300)$$),
+    ('listed', $$batmap_count_pairs('TABLE holders', 'TABLE listed', measure => 'jaccard')$$),
+    ('listed texts', $$batmap_count_pairs_of('SELECT ''s'' || id, items FROM holders', 'SELECT ''s'' || a, ''s'' || b FROM listed')$$);
+CREATE FUNCTION answers(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    found text;
+BEGIN
+    EXECUTE 'SELECT count(*) || '' rows '' || md5(string_agg(a::text, chr(10) ORDER BY number)) FROM (SELECT r::text AS a, row_number() OVER () AS number FROM ' || query || ' r) s' INTO found;
+    RETURN found;
+END $$;
+CREATE TABLE of_memory AS SELECT name, answers(query) FROM asked;
+SELECT name, split_part(answers, ' ', 1) AS rows FROM of_memory ORDER BY name;
+SET batmap.memory_limit = '8MB';
+DO $$
+DECLARE
+    one record;
+    run record;
+    was text;
+BEGIN
+    FOR one IN SELECT * FROM asked JOIN of_memory USING (name) ORDER BY name LOOP
+        was := answers(one.query);
+        SELECT * INTO run FROM batmap_last_run();
+        RAISE NOTICE '%: as in memory %, in files %', one.name, was = one.answers, run.reason ~ 'rows in \d+ MB of files, counted in \d+ parts';
+    END LOOP;
+END $$;
+\set VERBOSITY sqlstate
+SELECT count(*) FROM batmap_all_pairs('TABLE holders', min_count => 300, method => 'tiles');
+SELECT count(*) FROM batmap_count_pairs('SELECT id / 2, items FROM holders', 'TABLE listed');
+SET temp_file_limit = '64kB';
+SELECT count(*) FROM batmap_all_pairs('TABLE holders', min_count => 300);
+RESET temp_file_limit;
+\set VERBOSITY default
+SELECT count(*) FROM pg_ls_tmpdir();
+RESET batmap.memory_limit;
+DROP TABLE holders, listed, asked, of_memory;
+DROP FUNCTION answers;

@@ -40,7 +40,7 @@ std::vector<PairRow> all_listed_answers(const std::vector<TidItem>& list, const 
   if (options.files != nullptr) {
     const RowLog log = log_of(rows, options);
     if (log.partitions() == nullptr) throw std::logic_error("the rows are in memory");
-    answers.emplace(listed.chunks(), *log.partitions(), supports, device, options);
+    answers.emplace(listed.chunks(), listed.chunks(), *log.partitions(), supports, device, options);
   } else {
     const PackedRows relation(rows, pieces);
     answers.emplace(listed.chunks(), listed.chunks(), relation.chunks(), supports, device, options);
@@ -249,7 +249,7 @@ TEST(ListedAnswersTest, MillionsOfRowsInFilesNeedLittleMemory) {
       for (int64_t k = 0; k < 10; ++k) log.append(tid, (tid + k) % 500);
     log.seal();
     ASSERT_NE(log.partitions(), nullptr);
-    answers.emplace(listed.chunks(), *log.partitions(), true, DeviceUse{}, options);
+    answers.emplace(listed.chunks(), listed.chunks(), *log.partitions(), true, DeviceUse{}, options);
   }
   EXPECT_EQ(answers->record().transactions, 400'000u);
   PairBatch batch;

@@ -148,14 +148,6 @@ TEST_F(ListedSetsTest, TotalOfALargeUniverse) {
   expect_right(find(sets, list, query, {2, &meter, {}}), sets, list, query);
 }
 
-TEST_F(ListedSetsTest, RepeatedIds) {
-  MemoryMeter meter;
-  const ExecutionOptions options{1, &meter, {}};
-  EXPECT_EQ(repeated_id(collection_of({}, meter), options), std::nullopt);
-  EXPECT_EQ(repeated_id(collection_of({{3, {1}, 10}, {-5, {1}, 10}, {4, {}, 10}}, meter), options), std::nullopt);
-  EXPECT_EQ(repeated_id(collection_of({{3, {1}, 10}, {-5, {1}, 10}, {4, {}, 10}, {-5, {}, 12}}, meter), options), -5);
-}
-
 TEST_F(ListedSetsTest, OnDevices) {
   Random random(kListedSeed + 2);
   // Batmaps, others, and batmaps of another width: the CPU counts the pairs of which one set is no batmap of the width.
