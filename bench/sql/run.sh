@@ -93,6 +93,14 @@ load_retail_once() {
     [ "$retail_loaded" = yes ]
 }
 
+partitioned_copy() { # TABLE PARTITIONS: of w1, by hash of tid
+    local part
+    run_sql "CREATE TABLE $1 (tid int4, item int4) PARTITION BY HASH (tid)"
+    for part in $(seq 0 $(($2 - 1))); do run_sql "CREATE TABLE $1_$part PARTITION OF $1 FOR VALUES WITH (MODULUS $2, REMAINDER $part)"; done
+    run_sql "INSERT INTO $1 TABLE w1"
+    run_sql "VACUUM (FREEZE, ANALYZE) $1"
+}
+
 # ---- the parts
 
 part_scan() {
@@ -116,6 +124,13 @@ part_scan() {
     cp "$work/few_pairs_0.read" "$work/few_read.ms"
     side_answer[few_read]=${side_answer[few_pairs_0]}
     comparison "0, reading alone" few_read sums_0 ours 0.25
+    partitioned_copy w1_parts 16
+    side few_parts pg "$(workers 0)" "$(batmap_query w1_parts "$threshold")"
+    side sums_parts pg "$(workers 0)" "SELECT sum(tid), sum(item) FROM w1_parts;"
+    alternate few_parts sums_parts
+    cp "$work/few_parts.read" "$work/read_parts.ms"
+    side_answer[read_parts]=${side_answer[few_parts]}
+    comparison "0, reading alone, 16 partitions by hash of tid" read_parts sums_parts ours 0.3
     side few_pairs_one pg "$(workers 0) SET batmap.threads = 1;" "$(batmap_query w1 "$threshold")"
     side few_pairs_two pg "$(workers 1) SET batmap.threads = 2;" "$(batmap_query w1 "$threshold")"
     alternate few_pairs_one few_pairs_two
