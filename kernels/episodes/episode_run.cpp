@@ -377,8 +377,8 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
       with_rule(view, of_pieces.empty() ? nothing : of_pieces[0], [&](auto rule) {
         const auto take = [&](int64_t end, int64_t start) {
           if (!rule.take(end, start)) return;
-          const EventStream::Piece& piece = axis.piece_of(start);
-          all.push_back({piece.stream, piece.first + (start - piece.at), piece.first + (end - piece.at)});
+          const EventStream::Stretch& stretch = axis.stretch_of(start);
+          all.push_back({stretch.stream, stretch.first + (start - stretch.at), stretch.first + (end - stretch.at)});
         };
         if (episode.length == 1) {
           for (const int64_t time : view.list(found.symbols[0])) take(time, time);

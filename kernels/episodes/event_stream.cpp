@@ -113,7 +113,7 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
                 const GrowingBuffer<int64_t>& streams, std::optional<int64_t> origin, uint32_t symbols, int64_t reach,
                 EpisodeCounting counting, const ExecutionOptions& options) {
   // Find the streams that fit, and their rows.
-  GrowingBuffer<EventStream::Piece> pieces(*options.memory);
+  GrowingBuffer<EventStream::Stretch> stretches(*options.memory);
   uint64_t length = 0;
   size_t end = from;
   while (end < rows.size()) {
@@ -121,7 +121,7 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
     while (next < rows.size() && rows[next].stream == rows[end].stream) ++next;
     const uint64_t span = static_cast<uint64_t>(rows[next - 1].time) - static_cast<uint64_t>(rows[end].time);
     if (length + span >= kAxisEnd || next - from > kMaxEvents) break;
-    pieces.push_back({static_cast<int64_t>(length), origin.value_or(rows[end].time), streams[rows[end].stream]});
+    stretches.push_back({static_cast<int64_t>(length), origin.value_or(rows[end].time), streams[rows[end].stream]});
     length += span + static_cast<uint64_t>(reach) + 1;
     end = next;
   }
@@ -134,17 +134,17 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
   Buffer<int64_t> last_time(*options.memory, symbols);
   std::fill(last_time.begin(), last_time.end(), -1);
   size_t events = 0;
-  const EventStream::Piece* piece = pieces.begin();
+  const EventStream::Stretch* stretch = stretches.begin();
   in_slices(end - from, options.cancel, [&](size_t first, size_t last) {
     for (size_t k = from + first; k < from + last; ++k) {
-      if (k > from && rows[k].stream != rows[k - 1].stream) ++piece;
-      const int64_t time = piece->at + (rows[k].time - piece->first);
+      if (k > from && rows[k].stream != rows[k - 1].stream) ++stretch;
+      const int64_t time = stretch->at + (rows[k].time - stretch->first);
       if (std::exchange(last_time[rows[k].event], time) == time) continue;
       times[events] = time;
       symbol_of[events++] = rows[k].event;
     }
   });
-  axes.emplace_back(events, std::move(times), std::move(symbol_of), symbols, reach, std::move(pieces), counting, options);
+  axes.emplace_back(events, std::move(times), std::move(symbol_of), symbols, reach, std::move(stretches), counting, options);
   return end;
 }
 
@@ -191,7 +191,7 @@ EventPartitions* EventLog::seal() {
 }
 
 EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count,
-                         int64_t reach, GrowingBuffer<Piece> pieces, EpisodeCounting counting,
+                         int64_t reach, GrowingBuffer<Stretch> stretches, EpisodeCounting counting,
                          const ExecutionOptions& options, int64_t counted_to)
     : events_(events),
       reach_(reach),
@@ -200,7 +200,7 @@ EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> 
       symbols_(std::move(symbols)),
       begin_(*options.memory, size_t{symbol_count} + 1, Fill::kZero),
       list_times_(*options.memory, events),
-      pieces_(std::move(pieces)) {
+      stretches_(std::move(stretches)) {
   // at[symbol] is the next free index of each list.
   Buffer<uint32_t> at(*options.memory, size_t{symbol_count} + 1, Fill::kZero);
   for (size_t k = 0; k < events; ++k) ++at[symbols_[k] + 1];
@@ -210,18 +210,18 @@ EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> 
     for (size_t k = first; k < last; ++k) list_times_[at[symbols_[k]]++] = times_[k];
   });
   if (counting != EpisodeCounting::kStreams) return;
-  stream_ends_ = Buffer<int64_t>(*options.memory, pieces_.size());
-  for (size_t k = 0; k + 1 < pieces_.size(); ++k) stream_ends_[k] = pieces_[k + 1].at - 1;
-  stream_ends_[pieces_.size() - 1] = INT64_MAX;
+  stream_ends_ = Buffer<int64_t>(*options.memory, stretches_.size());
+  for (size_t k = 0; k + 1 < stretches_.size(); ++k) stream_ends_[k] = stretches_[k + 1].at - 1;
+  stream_ends_[stretches_.size() - 1] = INT64_MAX;
 }
 
 void EventStream::write(TempFile& file) const {
   const auto put = [&](const auto* values, size_t count) { file.write(std::as_bytes(std::span(values, count))); };
-  const uint64_t sizes[2] = {events_, pieces_.size()};
+  const uint64_t sizes[2] = {events_, stretches_.size()};
   put(sizes, 2);
   put(times_.data(), events_);
   put(symbols_.data(), events_);
-  put(pieces_.begin(), pieces_.size());
+  put(stretches_.begin(), stretches_.size());
 }
 
 EventStream::Sizes EventStream::read_sizes(TempFile& file) {
@@ -231,7 +231,7 @@ EventStream::Sizes EventStream::read_sizes(TempFile& file) {
 }
 
 void EventStream::read_events(TempFile& file, const Sizes& sizes, int64_t* times, uint32_t* symbols,
-                              GrowingBuffer<Piece>& pieces, const CancelToken& cancel) {
+                              GrowingBuffer<Stretch>& stretches, const CancelToken& cancel) {
   const auto get = [&](auto* values, size_t count) {
     in_slices(count, cancel, [&](size_t first, size_t last) {
       file.read(std::as_writable_bytes(std::span(values + first, last - first)));
@@ -239,8 +239,8 @@ void EventStream::read_events(TempFile& file, const Sizes& sizes, int64_t* times
   };
   get(times, sizes.events);
   get(symbols, sizes.events);
-  get(pieces.room(sizes.pieces), sizes.pieces);
-  pieces.add(sizes.pieces);
+  get(stretches.room(sizes.stretches), sizes.stretches);
+  stretches.add(sizes.stretches);
 }
 
 EventStreamView EventStream::view() const {
@@ -255,9 +255,9 @@ EventStreamView EventStream::view() const {
           .counted_to = counted_to_};
 }
 
-const EventStream::Piece& EventStream::piece_of(int64_t time) const {
-  const auto behind = std::upper_bound(pieces_.begin(), pieces_.end(), time,
-                                       [](int64_t wanted, const Piece& piece) { return wanted < piece.at; });
+const EventStream::Stretch& EventStream::stretch_of(int64_t time) const {
+  const auto behind = std::upper_bound(stretches_.begin(), stretches_.end(), time,
+                                       [](int64_t wanted, const Stretch& stretch) { return wanted < stretch.at; });
   return *(behind - 1);
 }
 
@@ -511,10 +511,10 @@ void EventStreams::PartReader::load_axes(const StoredPart& part) {
     const EventStream::Sizes sizes = EventStream::read_sizes(*part.file);
     Buffer<int64_t> times(*options_.memory, sizes.events);
     Buffer<uint32_t> symbols(*options_.memory, sizes.events);
-    GrowingBuffer<EventStream::Piece> pieces(*options_.memory);
-    EventStream::read_events(*part.file, sizes, times.data(), symbols.data(), pieces, options_.cancel);
+    GrowingBuffer<EventStream::Stretch> stretches(*options_.memory);
+    EventStream::read_events(*part.file, sizes, times.data(), symbols.data(), stretches, options_.cancel);
     axes_.emplace_back(sizes.events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_,
-                       std::move(pieces), streams_.counting_, options_);
+                       std::move(stretches), streams_.counting_, options_);
   }
 }
 
@@ -552,16 +552,16 @@ void EventStreams::PartReader::load_pieces() {
   std::copy_n(kept_symbols.begin(), kept, symbols.begin());
   kept_times.reset();
   kept_symbols.reset();
-  GrowingBuffer<EventStream::Piece> pieces(*options_.memory);
+  GrowingBuffer<EventStream::Stretch> stretches(*options_.memory);
   size_t to = kept;
   for (; at_ < end; ++at_) {
     parts[at_].file->rewind();
     const EventStream::Sizes sizes = EventStream::read_sizes(*parts[at_].file);
-    pieces.shrink(0);  // all pieces of a stream have one origin
-    EventStream::read_events(*parts[at_].file, sizes, times.data() + to, symbols.data() + to, pieces, options_.cancel);
+    stretches.shrink(0);  // all pieces of a stream have one origin
+    EventStream::read_events(*parts[at_].file, sizes, times.data() + to, symbols.data() + to, stretches, options_.cancel);
     to += sizes.events;
   }
-  axes_.emplace_back(events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_, std::move(pieces),
+  axes_.emplace_back(events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_, std::move(stretches),
                      streams_.counting_, options_, counted_to);
 }
 

@@ -118,7 +118,8 @@ struct EventStreamView {
 
 class EventStream {
  public:
-  struct Piece {
+  /// Of one stream on the axis.
+  struct Stretch {
     int64_t at;     // time on the axis of its first event
     int64_t first;  // time of that event in the input
     int64_t stream;
@@ -127,23 +128,23 @@ class EventStream {
   /// @param events, times, symbols  in order of time, without repetitions; the buffers may be larger
   /// @param counted_to  see EventStreamView
   EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count, int64_t reach,
-              GrowingBuffer<Piece> pieces, EpisodeCounting counting, const ExecutionOptions& options,
+              GrowingBuffer<Stretch> stretches, EpisodeCounting counting, const ExecutionOptions& options,
               int64_t counted_to = -1);
 
   EventStreamView view() const;
   /// The stream at a time on the axis.
-  const Piece& piece_of(int64_t time) const;
+  const Stretch& stretch_of(int64_t time) const;
 
   /// Writes the axis. read_sizes() and read_events() read it. @throws what the file throws
   void write(TempFile& file) const;
   struct Sizes {
     uint64_t events;
-    uint64_t pieces;
+    uint64_t stretches;
   };
   static Sizes read_sizes(TempFile& file);
-  /// Appends the pieces. @param times, symbols  [sizes.events] filled
+  /// Appends the stretches. @param times, symbols  [sizes.events] filled
   static void read_events(TempFile& file, const Sizes& sizes, int64_t* times, uint32_t* symbols,
-                          GrowingBuffer<Piece>& pieces, const CancelToken& cancel);
+                          GrowingBuffer<Stretch>& stretches, const CancelToken& cancel);
 
  private:
   size_t events_;
@@ -153,8 +154,8 @@ class EventStream {
   Buffer<uint32_t> symbols_;
   Buffer<uint32_t> begin_;  // [symbols + 1]
   Buffer<int64_t> list_times_;
-  GrowingBuffer<Piece> pieces_;
-  Buffer<int64_t> stream_ends_;  // [pieces] if streams are counted
+  GrowingBuffer<Stretch> stretches_;
+  Buffer<int64_t> stream_ends_;  // [stretches] if streams are counted
 };
 
 /// Which events stay. Values are those of the log or, if there are ranks, ranks; lists ascend.

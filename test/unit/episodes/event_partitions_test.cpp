@@ -152,8 +152,8 @@ TEST(EventPartitions, AxesComeBackFromFiles) {
           EXPECT_EQ(view.counts_streams(), counting == EpisodeCounting::kStreams);
           EXPECT_EQ(view.begin[view.symbol_count], view.events);
           for (size_t k = 0; k < view.events; ++k) {
-            const EventStream::Piece& piece = axis.piece_of(view.times[k]);
-            rows.emplace_back(piece.stream, piece.first + (view.times[k] - piece.at), of.value(view.symbols[k]));
+            const EventStream::Stretch& stretch = axis.stretch_of(view.times[k]);
+            rows.emplace_back(stretch.stream, stretch.first + (view.times[k] - stretch.at), of.value(view.symbols[k]));
           }
         }
       });
