@@ -165,7 +165,7 @@ BATMAP_FUNCTION(batmap_explain_why) {
   ErrorContextCallback callback;
   enter_inner_query(callback, query);
   Query* const analyzed = analyze_select({query}, nullptr);
-  List* const blocks = notes_of(analyzed, [&] { plan_select(analyzed, query); });
+  List* const blocks = notes_of(analyzed, [&] { may_read(plan_select(analyzed, query), true); });
   leave_inner_query(callback);
   const ListCell* cell;
   foreach (cell, blocks) {

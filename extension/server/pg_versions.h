@@ -31,12 +31,12 @@ inline bool may_select_any_column(Oid relation) {
   return pg_attribute_aclcheck_all(relation, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK;
 }
 
-/// May the user read all relations of a plan?
-inline bool may_read(const PlannedStmt* plan) {
+/// May the user read all relations of a plan? @param raises  the error of the server if not
+inline bool may_read(const PlannedStmt* plan, bool raises = false) {
 #if PG_VERSION_NUM >= 160000
-  return ExecCheckPermissions(plan->rtable, plan->permInfos, false);
+  return ExecCheckPermissions(plan->rtable, plan->permInfos, raises);
 #else
-  return ExecCheckRTPerms(plan->rtable, false);
+  return ExecCheckRTPerms(plan->rtable, raises);
 #endif
 }
 

@@ -71,6 +71,17 @@ SELECT * FROM batmap_explain_why(NULL);
 SELECT * FROM batmap_explain_why('SELECT 1; SELECT 2');
 SELECT * FROM batmap_explain_why('DELETE FROM w_rows');
 SELECT * FROM batmap_explain_why('SELECT * FROM w_nowhere');
+-- as EXPLAIN: only about what one may read
+CREATE ROLE batmap_test_asker;
+GRANT USAGE ON SCHEMA why TO batmap_test_asker;
+SET ROLE batmap_test_asker;
+SELECT * FROM batmap_explain_why('SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) GROUP BY 1, 2');
+RESET ROLE;
+GRANT SELECT (tid, item) ON w_rows TO batmap_test_asker;
+SET ROLE batmap_test_asker;
+SELECT taken FROM batmap_explain_why('SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) GROUP BY 1, 2');
+SELECT * FROM batmap_explain_why('SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) WHERE a.id > 3 GROUP BY 1, 2');
+RESET ROLE;
 -- EXPLAIN says the same
 SET batmap.explain_why = on;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, stddev(a.id) FROM w_small a JOIN w_small b USING (tid) GROUP BY 1, 2;
@@ -88,3 +99,4 @@ SELECT explained('SELECT a.item, count(*) FROM w_small a GROUP BY 1');
 RESET batmap.explain_why;
 SET client_min_messages = warning;
 DROP SCHEMA why CASCADE;
+DROP ROLE batmap_test_asker;
