@@ -238,10 +238,11 @@ class EstimateStream final : public ArrayStream<EstimateCall> {
     done_ = true;
     count([&] {
       if (!call().forecast) call().forecast = call().run->forecast(milliseconds());
+      call().record = call().run ? call().run->record() : call().of_parts;
       return true;
     });
     const ItemsetForecast& forecast = *call().forecast;
-    const RunRecord record = call().run ? call().run->record() : call().of_parts;
+    const RunRecord& record = call().record;
     int column = 0;
     values[column++] = Float8GetDatum(forecast.itemsets);
     values[column++] = Float8GetDatum(forecast.standard_error);

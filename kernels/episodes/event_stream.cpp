@@ -522,7 +522,7 @@ void EventStreams::PartReader::load_axes(const StoredPart& part) {
 void EventStreams::PartReader::load_pieces() {
   const std::vector<StoredPart>& parts = streams_.parts_;
   int64_t counted_to = -1;
-  size_t kept = 0;  // events of the axis before
+  size_t kept = 0;  // events of the axis before: copied, because it leaves memory before the next one comes
   Buffer<int64_t> kept_times(*options_.memory, 0);
   Buffer<uint32_t> kept_symbols(*options_.memory, 0);
   if (parts[at_].continues) {

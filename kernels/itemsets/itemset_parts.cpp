@@ -43,6 +43,29 @@ void for_answers(ItemsetRun& run, std::span<const uint32_t> number_of, const Exe
   }
 }
 
+/// The item values that are kept, by rank.
+Buffer<int64_t> values_of(const KeptItems& kept, const ItemTotals& totals, const ExecutionOptions& options) {
+  Buffer<int64_t> values(*options.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = totals.item_value(kept.code(Rank{rank}));
+  return values;
+}
+
+void sort_values(Buffer<int64_t>& values, const ExecutionOptions& options) {
+  std::sort(values.begin(), values.end(), polled(options.cancel, std::less<int64_t>()));
+}
+
+/// The same question to a part: its share of the threshold, and the items that are kept in the whole.
+/// @param kept_values  ascending
+ItemsetQuery query_of_part(const ItemsetQuery& query, const RowParts& parts, size_t part, uint64_t min_count,
+                           std::span<const int64_t> kept_values) {
+  ItemsetQuery own = query;
+  own.min_support.reset();
+  own.min_count =
+      static_cast<int64_t>(std::max<uint64_t>(share_of(min_count, parts.transactions_of(part), parts.transactions()), 1));
+  own.only = kept_values;
+  return own;
+}
+
 }  // namespace
 
 ItemsetParts::ItemsetParts(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
@@ -50,11 +73,7 @@ ItemsetParts::ItemsetParts(const RowPartitions& rows, std::span<const uint32_t> 
 
 void ItemsetParts::find_in_part(size_t part, const ItemsetQuery& query, uint64_t min_count, const KeptItems& kept,
                                 std::span<const int64_t> kept_values, GrowingBuffer<ItemsetStep>& candidates) const {
-  ItemsetQuery own = query;
-  own.min_support.reset();
-  own.min_count =
-      static_cast<int64_t>(std::max<uint64_t>(share_of(min_count, parts_.transactions_of(part), transactions()), 1));
-  own.only = kept_values;
+  const ItemsetQuery own = query_of_part(query, parts_, part, min_count, kept_values);
   std::optional<LoadedRows> loaded(std::in_place, parts_[part], options_);
   ItemsetRun run(loaded->chunks(), item_rank_, own, options_);
   loaded.reset();
@@ -92,11 +111,10 @@ KnownItemsets ItemsetParts::find(const ItemsetQuery& query, uint64_t min_count) 
       keep_items(parts_.totals(), {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options_);
   known.leading = kept.pairs.leading;
   occurrences_ = kept.occurrences;
-  known.values = Buffer<int64_t>(*options_.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) known.values[rank] = parts_.totals().item_value(kept.code(Rank{rank}));
+  known.values = values_of(kept, parts_.totals(), options_);
   Buffer<int64_t> sorted(*options_.memory, kept.size);
   std::copy(known.values.begin(), known.values.end(), sorted.begin());
-  std::sort(sorted.begin(), sorted.end(), polled(options_.cancel, std::less<int64_t>()));
+  sort_values(sorted, options_);
 
   GrowingBuffer<ItemsetStep> candidates(*options_.memory);
   for (size_t part = 0; part < parts_.size(); ++part) find_in_part(part, all, min_count, kept, sorted.span(), candidates);
@@ -143,9 +161,8 @@ ItemsetForecast forecast_of_parts(const RowPartitions& rows, std::span<const uin
       keep_items(parts.totals(), {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options);
   record.items_kept = kept.size;
   record.occurrences = kept.occurrences;
-  Buffer<int64_t> values(*options.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = parts.totals().item_value(kept.code(Rank{rank}));
-  std::sort(values.begin(), values.end(), polled(options.cancel, std::less<int64_t>()));
+  Buffer<int64_t> values = values_of(kept, parts.totals(), options);
+  sort_values(values, options);
 
   const size_t samples = std::min(parts.size(), kSampledParts);
   ItemsetForecast mean;
@@ -153,11 +170,7 @@ ItemsetForecast forecast_of_parts(const RowPartitions& rows, std::span<const uin
   double squares = 0;
   double errors = 0;
   for (size_t part = 0; part < samples; ++part) {
-    ItemsetQuery own = query;
-    own.min_support.reset();
-    own.min_count =
-        static_cast<int64_t>(std::max<uint64_t>(share_of(min_count, parts.transactions_of(part), transactions), 1));
-    own.only = values.span();
+    const ItemsetQuery own = query_of_part(query, parts, part, min_count, values.span());
     std::optional<LoadedRows> loaded(std::in_place, parts[part], options);
     ItemsetRun run(loaded->chunks(), item_rank, own, options);
     loaded.reset();
