@@ -78,21 +78,4 @@ uint64_t with_rule(const EventStreamView& view, int64_t& blocked_to, Body body) 
   return count(NonOverlapped{blocked_to});
 }
 
-/// Up to which time occurrences are blocked, for each of some episodes, while the parts of the streams are counted in order.
-class BlockedTimes {
- public:
-  BlockedTimes(const EventStreams& streams, size_t episodes, MemoryMeter& meter)
-      : times_(meter, streams.has_pieces() ? episodes : 0) {}
-
-  /// @return empty for a part that has whole streams: each axis begins with nothing blocked
-  std::span<int64_t> of(const EventPart& part) {
-    if (!part.is_piece) return {};
-    if (!part.continues) std::fill(times_.begin(), times_.end(), kNothingBlocked);
-    return times_.span();
-  }
-
- private:
-  Buffer<int64_t> times_;  // [episode]
-};
-
 }  // namespace batmap

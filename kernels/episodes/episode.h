@@ -57,5 +57,6 @@ struct Occurrence {
 
   bool operator==(const Occurrence&) const = default;
 };
+inline constexpr Occurrence kNoOccurrence{-1, -1};
 
 }  // namespace batmap

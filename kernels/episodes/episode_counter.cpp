@@ -7,6 +7,7 @@
 
 #include "core/thread_team.h"
 #include "episodes/automaton.h"
+#include "episodes/between_pieces.h"
 #include "episodes/counting_rule.h"
 #include "episodes/frontier.h"
 #include "episodes/mapconcat.h"
@@ -127,7 +128,7 @@ EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, 
 }
 
 void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
-                    const ExecutionOptions& options, std::span<int64_t> blocked_to) {
+                    const ExecutionOptions& options, std::span<int64_t> blocked_to, std::span<Occurrence> carried) {
   // Calls count(episode, blocked) for one episode.
   const auto count_one = [&](size_t k, auto count) {
     int64_t nothing = kNothingBlocked;
@@ -138,7 +139,10 @@ void count_episodes(EpisodeMethod method, const EventStreamView& view, const Epi
       share_out(batch, options, 16 * threads_of(options), [&](size_t first, size_t last) {
         Tracker tracker(view, options);
         for (size_t k = first; k < last; ++k)
-          count_one(k, [&](const EpisodeView& episode, int64_t& blocked) { return tracker.count(episode, blocked); });
+          count_one(k, [&](const EpisodeView& episode, int64_t& blocked) {
+            const size_t prefixes = episode.length() - 1;
+            return tracker.count(episode, blocked, carried.empty() ? carried : carried.subspan(k * prefixes, prefixes));
+          });
       });
       break;
     case EpisodeMethod::kCountScanWrite:
@@ -168,12 +172,17 @@ void count_episodes(EpisodeMethod method, const EventStreamView& view, const Epi
 EpisodeMethod count_in_parts(const EventStreams& streams, const EpisodeBatch& batch, std::optional<EpisodeMethod> method,
                              std::span<uint64_t> counts, const ExecutionOptions& options) {
   EpisodeMethod used = method.value_or(EpisodeMethod::kTracking);
-  BlockedTimes blocked(streams, batch.size, *options.memory);
-  streams.for_parts(batch.length, options, [&](const EventPart& part) {
+  const bool tracks = used == EpisodeMethod::kTracking;  // pieces at least
+  const size_t gaps = batch.length - 1;
+  BetweenPieces blocked(streams, batch.size, kNothingBlocked, *options.memory);
+  BetweenPieces carried(streams, tracks ? batch.size * gaps : 0, kNoOccurrence, *options.memory);
+  const int64_t step = tracks ? streams.lag({batch.gaps, batch.size * gaps}) : streams.reach();
+  streams.for_parts(batch.length, step, options, [&](const EventPart& part) {
     for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
-      if (!method) used = choose_episode_method(describe_job(view, batch, options.threads));
-      count_episodes(used, view, batch, counts, options, blocked.of(part));
+      if (!method)
+        used = part.is_piece ? EpisodeMethod::kTracking : choose_episode_method(describe_job(view, batch, options.threads));
+      count_episodes(used, view, batch, counts, options, blocked.of(part), carried.of(part));
     }
   });
   return used;

@@ -45,9 +45,10 @@ EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, 
 
 /// @param counts      [batch.size] added to
 /// @param blocked_to  [batch.size] see with_rule() of counting_rule.h; empty: nothing is blocked
+/// @param carried     [batch.size x (batch.length - 1)] for tracking over pieces, see tracking.h; empty: nothing is carried
 /// @throws Error, std::bad_alloc
 void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
-                    const ExecutionOptions& options, std::span<int64_t> blocked_to = {});
+                    const ExecutionOptions& options, std::span<int64_t> blocked_to = {}, std::span<Occurrence> carried = {});
 
 /// Counts a batch in all parts of the streams. @param method  empty: the best one for each axis
 /// @return the method that was used last

@@ -8,6 +8,7 @@
 #include "core/poll.h"
 #include "core/polled.h"
 #include "core/stopwatch.h"
+#include "episodes/between_pieces.h"
 #include "episodes/counting_rule.h"
 
 namespace batmap {
@@ -113,10 +114,14 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
     ++node;
   }
   Buffer<uint64_t> supports(*options.memory, node, Fill::kZero);
-  BlockedTimes blocked(streams, node, *options.memory);
+  BetweenPieces blocked(streams, node, kNothingBlocked, *options.memory);
+  size_t prefixes = 0;
+  for (const auto& [length, found] : batches) prefixes += found.node.size() * (length - 1);
+  BetweenPieces carried(streams, prefixes, kNoOccurrence, *options.memory);
   const size_t longest = batches.empty() ? 0 : batches.rbegin()->first;
-  streams.for_parts(longest, options, [&](const EventPart& part) {
+  streams.for_parts(longest, streams.lag(shape.gaps), options, [&](const EventPart& part) {
     const std::span<int64_t> blocked_to = blocked.of(part);
+    std::span<Occurrence> entries = carried.of(part);
     for (const auto& [length, found] : batches) {
       for (size_t from = 0; from < found.node.size(); from += kAtOnce) {
         const EpisodeBatch batch{found.symbols.begin() + from * length, found.gaps.begin() + from * (length - 1), length,
@@ -124,11 +129,14 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
         Buffer<uint64_t> counts(*options.memory, batch.size, Fill::kZero);
         Buffer<int64_t> own_blocked(*options.memory, blocked_to.empty() ? 0 : batch.size);
         for (size_t k = 0; k < own_blocked.size(); ++k) own_blocked[k] = blocked_to[found.node[from + k]];
+        const std::span<Occurrence> own_entries = entries.first(entries.empty() ? 0 : batch.size * (length - 1));
+        entries = entries.subspan(own_entries.size());
         for (const EventStream& axis : part.axes) {
           options.cancel.throw_if_requested();
           const EventStreamView view = axis.view();
-          count_episodes(choose_episode_method(describe_job(view, batch, options.threads)), view, batch, counts.span(),
-                         options, own_blocked.span());
+          const EpisodeMethod method =
+              part.is_piece ? EpisodeMethod::kTracking : choose_episode_method(describe_job(view, batch, options.threads));
+          count_episodes(method, view, batch, counts.span(), options, own_blocked.span(), own_entries);
         }
         for (size_t k = 0; k < batch.size; ++k) supports[found.node[from + k]] += counts[k];
         for (size_t k = 0; k < own_blocked.size(); ++k) blocked_to[found.node[from + k]] = own_blocked[k];

@@ -8,6 +8,7 @@
 #include "core/parameters.h"
 #include "core/polled.h"
 #include "core/stopwatch.h"
+#include "episodes/between_pieces.h"
 #include "episodes/counting_rule.h"
 #include "episodes/tracking.h"
 
@@ -368,8 +369,9 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);
   if (found.position.empty()) return all;
-  BlockedTimes blocked(streams, 1, *options.memory);
-  streams.for_parts(episode.length, options, [&](const EventPart& part) {
+  BetweenPieces blocked(streams, 1, kNothingBlocked, *options.memory);
+  BetweenPieces carried(streams, found.gaps.size(), kNoOccurrence, *options.memory);
+  streams.for_parts(episode.length, streams.lag(found.gaps), options, [&](const EventPart& part) {
     const std::span<int64_t> of_pieces = blocked.of(part);
     for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
@@ -381,9 +383,9 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
           all.push_back({stretch.stream, stretch.first + (start - stretch.at), stretch.first + (end - stretch.at)});
         };
         if (episode.length == 1) {
-          for (const int64_t time : view.list(found.symbols[0])) take(time, time);
+          for (const int64_t time : view.new_list(found.symbols[0])) take(time, time);
         } else {
-          Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
+          Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, carried.of(part), take);
         }
         return rule;
       });

@@ -192,10 +192,10 @@ EventPartitions* EventLog::seal() {
 
 EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count,
                          int64_t reach, GrowingBuffer<Stretch> stretches, EpisodeCounting counting,
-                         const ExecutionOptions& options, int64_t counted_to)
+                         const ExecutionOptions& options, const PieceBounds& piece)
     : events_(events),
       reach_(reach),
-      counted_to_(counted_to),
+      piece_(piece),
       times_(std::move(times)),
       symbols_(std::move(symbols)),
       begin_(*options.memory, size_t{symbol_count} + 1, Fill::kZero),
@@ -252,7 +252,7 @@ EventStreamView EventStream::view() const {
           .list_times = list_times_.data(),
           .reach = reach_,
           .stream_ends = {stream_ends_.data(), stream_ends_.size()},
-          .counted_to = counted_to_};
+          .piece = piece_};
 }
 
 const EventStream::Stretch& EventStream::stretch_of(int64_t time) const {
@@ -485,11 +485,14 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
   file_bytes_ = std::max(file_bytes_, axis_bytes);
 }
 
-EventStreams::PartReader::PartReader(const EventStreams& streams, size_t length, const ExecutionOptions& options)
+EventStreams::PartReader::PartReader(const EventStreams& streams, size_t length, int64_t step,
+                                     const ExecutionOptions& options)
     : streams_(streams), options_(options) {
   const uint64_t gaps = length > 0 ? length - 1 : 0;
-  const auto reach = static_cast<uint64_t>(streams.reach_);
-  context_ = static_cast<int64_t>(gaps > 0 && reach > kMaxSpan / gaps ? kMaxSpan : gaps * reach);
+  if (gaps > 0 && static_cast<uint64_t>(step) > kMaxSpan / gaps)
+    bounds_.context = static_cast<int64_t>(kMaxSpan);  // the whole stream
+  else
+    bounds_ = {.context = static_cast<int64_t>(gaps) * step, .step = step};
 }
 
 std::optional<EventPart> EventStreams::PartReader::next() {
@@ -521,15 +524,15 @@ void EventStreams::PartReader::load_axes(const StoredPart& part) {
 /// Loads pieces of a stream behind the events before them that they may need.
 void EventStreams::PartReader::load_pieces() {
   const std::vector<StoredPart>& parts = streams_.parts_;
-  int64_t counted_to = -1;
+  bounds_.counted_to = -1;
   size_t kept = 0;  // events of the axis before: copied, because it leaves memory before the next one comes
   Buffer<int64_t> kept_times(*options_.memory, 0);
   Buffer<uint32_t> kept_symbols(*options_.memory, 0);
   if (parts[at_].continues) {
     const EventStreamView before = axes_[0].view();
-    counted_to = before.times[before.events - 1];
+    bounds_.counted_to = before.times[before.events - 1];
     const auto first = static_cast<size_t>(
-        std::upper_bound(before.times, before.times + before.events, counted_to - context_) - before.times);
+        std::upper_bound(before.times, before.times + before.events, bounds_.counted_to - bounds_.context) - before.times);
     kept = before.events - first;
     kept_times = Buffer<int64_t>(*options_.memory, kept);
     kept_symbols = Buffer<uint32_t>(*options_.memory, kept);
@@ -542,10 +545,10 @@ void EventStreams::PartReader::load_pieces() {
   do {
     events += parts[end].events;
     ++end;
-  } while (end < parts.size() && parts[end].continues && parts[end - 1].last_time - counted_to < context_);
+  } while (end < parts.size() && parts[end].continues && parts[end - 1].last_time - bounds_.counted_to < bounds_.context);
   if (events > kMaxEvents)
-    throw Error(ErrorCode::kTooLarge, "an episode may reach over more than " + std::to_string(kMaxEvents) + " events",
-                "Give gaps with smaller upper ends.");
+    throw Error(ErrorCode::kTooLarge, "a gap or window reaches over more than " + std::to_string(kMaxEvents) + " events",
+                "Give smaller gaps, or a smaller window.");
   Buffer<int64_t> times(*options_.memory, events);
   Buffer<uint32_t> symbols(*options_.memory, events);
   std::copy_n(kept_times.begin(), kept, times.begin());
@@ -562,7 +565,7 @@ void EventStreams::PartReader::load_pieces() {
     to += sizes.events;
   }
   axes_.emplace_back(events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_, std::move(stretches),
-                     streams_.counting_, options_, counted_to);
+                     streams_.counting_, options_, bounds_);
 }
 
 std::string EventStreams::describe_files() const {

@@ -13,11 +13,12 @@
 // fits into memory. Parts wait in files and are loaded one after the other, and their counts are added. Cost: two passes over
 // the rows, and 12 bytes an event of a file that is read each time a part is loaded.
 //
-// A stream that is too large by itself waits in pieces, which follow each other in order of time. A piece is loaded with the
-// events before it that its occurrences may begin with. Counters take pieces in this order and keep, for each episode, up to
-// when occurrences are blocked (counting_rule.h): those that end before the piece are, because they have been counted or
-// overlap one that was. If occurrences may be long, several pieces are loaded at once, so that at most half of the events that
-// are loaded were seen before. So a gap without an upper end loads the whole stream.
+// A stream that is too large by itself waits in pieces, which follow each other in order of time. Counters take pieces in this
+// order and keep, for each episode, up to when occurrences are blocked (counting_rule.h): those that end before the piece are,
+// because they have been counted or overlap one that was. A piece is loaded behind the context that the counter asks for: the
+// last events before it. Tracking keeps more for each episode (tracking.h), so its context has only to be as long as the lower
+// ends of the gaps. For other counters it is as long as an occurrence may be. If a context is long, several pieces are
+// loaded at once, so that at most half of the events that are loaded were seen before.
 //
 // Source: EP IV-A (lists of positions); the axis is ours.
 #pragma once
@@ -94,6 +95,19 @@ class EventLog {
   std::optional<EventPartitions> partitions_;
 };
 
+/// The place of a piece on the axis of its stream.
+struct PieceBounds {
+  int64_t counted_to = -1;  // if it continues a stream: events up to this time were on the axis before
+  int64_t context = 0;      // those of so many ticks are on it again
+  int64_t step = 0;         // how much of the context is for one gap
+
+  /// Up to this time, occurrences of the first `length` events of an episode may lack an event that is not on the axis.
+  /// @param before  the last time before the piece: counted_to or, as the next piece sees it, the last time of this one
+  int64_t settled_to(size_t length, int64_t before) const {
+    return before < 0 ? -1 : before - context + static_cast<int64_t>(length - 1) * step;
+  }
+};
+
 /// One axis, as plain arrays.
 struct EventStreamView {
   size_t events;
@@ -104,12 +118,18 @@ struct EventStreamView {
   const int64_t* list_times;  // [events] by symbol, strictly ascending in each
   int64_t reach;              // gaps are cut to this: it separates streams, and no two events of a stream are further apart
   std::span<const int64_t> stream_ends = {};  // [streams] if these are counted: the last time before the next one begins
-  int64_t counted_to = -1;  // of a piece that continues a stream: events up to this time were on the axis before
+  PieceBounds piece = {};
 
   bool counts_streams() const { return !stream_ends.empty(); }
 
   std::span<const int64_t> list(uint32_t symbol) const {
     return {list_times + begin[symbol], list_times + begin[symbol + 1]};
+  }
+  /// Without the events that were on the axis before.
+  std::span<const int64_t> new_list(uint32_t symbol) const { return later(list(symbol), piece.counted_to); }
+  static std::span<const int64_t> later(std::span<const int64_t> times, int64_t than) {
+    if (times.empty() || times.front() > than) return times;
+    return {std::upper_bound(times.begin(), times.end(), than), times.end()};
   }
   Gap cut(const Gap& gap) const { return {gap.low < reach ? gap.low : reach, gap.high < reach ? gap.high : reach}; }
   /// @pre events > 0
@@ -126,10 +146,9 @@ class EventStream {
   };
 
   /// @param events, times, symbols  in order of time, without repetitions; the buffers may be larger
-  /// @param counted_to  see EventStreamView
   EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count, int64_t reach,
               GrowingBuffer<Stretch> stretches, EpisodeCounting counting, const ExecutionOptions& options,
-              int64_t counted_to = -1);
+              const PieceBounds& piece = {});
 
   EventStreamView view() const;
   /// The stream at a time on the axis.
@@ -149,7 +168,7 @@ class EventStream {
  private:
   size_t events_;
   int64_t reach_;
-  int64_t counted_to_;
+  PieceBounds piece_;
   Buffer<int64_t> times_;
   Buffer<uint32_t> symbols_;
   Buffer<uint32_t> begin_;  // [symbols + 1]
@@ -202,13 +221,22 @@ class EventStreams {
 
   /// Calls visit(const EventPart&) for each part. In memory there is one; in files there are several, and each is loaded for
   /// its call. To be called by the thread of the run.
-  /// @param length  of the episodes that are counted: an occurrence is at most length - 1 gaps long
+  /// @param length  of the episodes that are counted
+  /// @param step    ticks of the context of a piece for each of their length - 1 gaps: reach(), or lag() if all are tracked
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
   template <typename Visit>
-  void for_parts(size_t length, const ExecutionOptions& options, Visit visit) const {
+  void for_parts(size_t length, int64_t step, const ExecutionOptions& options, Visit visit) const {
     if (!in_files_) return visit(EventPart{axes_, false, false});
-    PartReader reader(*this, length, options);
+    PartReader reader(*this, length, step, options);
     while (const std::optional<EventPart> part = reader.next()) visit(*part);
+  }
+  /// Gaps are cut to this.
+  int64_t reach() const { return reach_; }
+  /// The largest lower end of these gaps.
+  int64_t lag(std::span<const Gap> gaps) const {
+    int64_t lag = 0;
+    for (const Gap& gap : gaps) lag = std::max(lag, std::min(gap.low, reach_));
+    return lag;
   }
   /// Are the axes in files?
   bool in_files() const { return in_files_; }
@@ -246,7 +274,7 @@ class EventStreams {
   /// Loads one part after the other.
   class PartReader {
    public:
-    PartReader(const EventStreams& streams, size_t length, const ExecutionOptions& options);
+    PartReader(const EventStreams& streams, size_t length, int64_t step, const ExecutionOptions& options);
     /// The next part, which is valid until the next call. Empty at the end.
     std::optional<EventPart> next();
 
@@ -256,8 +284,8 @@ class EventStreams {
 
     const EventStreams& streams_;
     const ExecutionOptions& options_;
-    int64_t context_;  // the longest occurrence
-    size_t at_ = 0;    // of the next stored part
+    PieceBounds bounds_;
+    size_t at_ = 0;  // of the next stored part
     std::vector<EventStream> axes_;
   };
 

@@ -6,6 +6,7 @@
 
 #include "core/stopwatch.h"
 #include "core/thread_team.h"
+#include "episodes/between_pieces.h"
 #include "episodes/counting_rule.h"
 #include "episodes/tracking.h"
 
@@ -114,11 +115,13 @@ class Extensions {
 
   /// Calls take(step, support) for the extensions that occur on these axes, in order: all candidates, perhaps others, too.
   /// @param blocked_to  [candidate] see with_rule() of counting_rule.h; empty: nothing is blocked
+  /// @param carried     [length of the prefix] see Tracker::frontier(); empty: nothing is carried
   template <typename Candidates, typename Take>
-  void count(std::span<const uint32_t> prefix, const Candidates& candidates, std::span<int64_t> blocked_to, Take take) {
+  void count(std::span<const uint32_t> prefix, const Candidates& candidates, std::span<int64_t> blocked_to,
+             std::span<Occurrence> carried, Take take) {
     const EpisodeView episode = decode_(prefix);
     for (size_t k = 0; k < views_.size(); ++k) {
-      const FrontierView frontier = trackers_[k].frontier(episode, episode.length());
+      const FrontierView frontier = trackers_[k].frontier(episode, episode.length(), carried);
       if (frontier.size > 0) count_axis(views_[k], frontier, prefix.back(), candidates, blocked_to);
     }
     std::sort(counted_.begin(), counted_.end());
@@ -177,14 +180,15 @@ class Extensions {
   void merge(const EventStreamView& view, FrontierView frontier, uint32_t step, int64_t& blocked_to) {
     const auto gaps = static_cast<uint32_t>(gaps_.size());
     add(step, with_rule(view, blocked_to, [&](auto rule) {
-          extend_polled(frontier, view.list(step / gaps), view.cut(gaps_[step % gaps]), options_.cancel,
+          extend_polled(frontier, view.new_list(step / gaps), view.cut(gaps_[step % gaps]), options_.cancel,
                         [&](int64_t end, int64_t start) { rule.take(end, start); });
           return rule;
         }));
   }
 
   /// Counts the extensions by all symbols at once. Walks over the events that each entry reaches and the next one does
-  /// not (see extend_searching_list), in order of time. Each of them ends an occurrence of the prefix and its own symbol.
+  /// not (see extend_searching_list), in order of time: those that are new on the axis. Each of them ends an occurrence of the
+  /// prefix and its own symbol.
   /// @param blocked_to  of the time at which an occurrence ends: no other one that starts up to then counts
   // Not inlined: two copies in one function take its registers, and 14 % more instructions (callgrind).
   template <typename BlockedTo>
@@ -192,7 +196,9 @@ class Extensions {
     reached_ = 0;
     const auto [low, high] = view.cut(gaps_[gap]);
     if (high <= low) return;
-    size_t at = 0;
+    size_t at = view.piece.counted_to < 0
+                    ? 0
+                    : gallop(view.times, 0, view.events, [&](int64_t u) { return u <= view.piece.counted_to; });
     size_t reached = 0;
     uint64_t work = 0;
     for (size_t k = 0; k < frontier.size; ++k) {
@@ -278,8 +284,8 @@ EpisodeLevel LevelWise::first_level() const {
   found.length = 1;
   found.candidates = streams_.symbols();
   Buffer<uint64_t> supports(*options_.memory, streams_.symbols(), Fill::kZero);
-  BlockedTimes blocked(streams_, streams_.symbols(), *options_.memory);
-  streams_.for_parts(found.length, options_, [&](const EventPart& part) {
+  BetweenPieces blocked(streams_, streams_.symbols(), kNothingBlocked, *options_.memory);
+  streams_.for_parts(found.length, 0, options_, [&](const EventPart& part) {
     const std::span<int64_t> blocked_to = blocked.of(part);
     for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
@@ -344,7 +350,7 @@ EpisodeLevel LevelWise::by_prefixes() const {
       const Candidates candidates = candidates_of(k);
       found[task].candidates += count_candidates(k, candidates);
       if (candidates.size() == 0) continue;
-      own->count(level_[k], candidates, {}, [&](uint32_t step, uint64_t support) {
+      own->count(level_[k], candidates, {}, {}, [&](uint32_t step, uint64_t support) {
         if (support >= min_count_) append_extension(found[task], level_[k], step, support);
       });
     }
@@ -372,15 +378,16 @@ EpisodeLevel LevelWise::by_prefixes() const {
 /// The prefixes from `from` on whose candidates have counters at once. @param first_counter  [prefix - from] filled
 /// @return the first one that has none
 size_t LevelWise::prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_counter) const {
-  const uint64_t most =
-      options_.work_bytes / kCountersShare / (sizeof(uint64_t) + (streams_.has_pieces() ? sizeof(int64_t) : 0));
+  const bool has_pieces = streams_.has_pieces();
+  const uint64_t a_counter = sizeof(uint64_t) + (has_pieces ? sizeof(int64_t) : 0);
+  const uint64_t a_prefix = has_pieces ? level_.length * sizeof(Occurrence) : 0;
   first_counter.shrink(0);
   first_counter.push_back(0);
   size_t to = from;
   for (; to < level_.size(); ++to) {
     if (to % kWorkAPoll == 0) options_.cancel.throw_if_requested();
     const uint64_t counters = first_counter[to - from] + candidates_of(to).size();
-    if (to > from && counters > most) break;
+    if (to > from && counters * a_counter + (to - from + 1) * a_prefix > options_.work_bytes / kCountersShare) break;
     first_counter.push_back(counters);
   }
   return to;
@@ -393,11 +400,13 @@ EpisodeLevel LevelWise::by_prefixes_in_files() const {
   for (size_t from = 0; from < level_.size();) {
     const size_t to = prefixes_at_once(from, first_counter);
     Buffer<uint64_t> counters(*options_.memory, first_counter[to - from], Fill::kZero);
-    BlockedTimes blocked(streams_, counters.size(), *options_.memory);
+    BetweenPieces blocked(streams_, counters.size(), kNothingBlocked, *options_.memory);
+    BetweenPieces carried(streams_, (to - from) * level_.length, kNoOccurrence, *options_.memory);
     const size_t tasks = std::min(to - from, kTasksAThread * static_cast<size_t>(std::max(options_.threads, 1)));
     if (counters.size() > 0) {
-      streams_.for_parts(found.length, options_, [&](const EventPart& part) {
+      streams_.for_parts(found.length, streams_.lag(gaps_), options_, [&](const EventPart& part) {
         const std::span<int64_t> blocked_to = blocked.of(part);
+        const std::span<Occurrence> entries = carried.of(part);
         std::vector<std::optional<Extensions>> extensions(static_cast<size_t>(std::max(options_.threads, 1)));
         parallel_for(options_, tasks, [&](size_t task, int worker) {
           std::optional<Extensions>& own = extensions[static_cast<size_t>(worker)];
@@ -409,7 +418,8 @@ EpisodeLevel LevelWise::by_prefixes_in_files() const {
             uint64_t* const own_counters = counters.data() + first;
             size_t at = 0;
             const auto own_blocked = blocked_to.empty() ? blocked_to : blocked_to.subspan(first, candidates.size());
-            own->count(level_[k], candidates, own_blocked, [&](uint32_t step, uint64_t support) {
+            const auto own_entries = entries.empty() ? entries : entries.subspan((k - from) * level_.length, level_.length);
+            own->count(level_[k], candidates, own_blocked, own_entries, [&](uint32_t step, uint64_t support) {
               while (at < candidates.size() && candidates[at] < step) ++at;
               if (at < candidates.size() && candidates[at] == step) own_counters[at] += support;
             });

@@ -111,55 +111,89 @@ uint64_t count_symbol(const EventStreamView& view, uint32_t symbol, int64_t& blo
   return static_cast<uint64_t>(list.end() - first);
 }
 
+void Tracker::Level::begin(const Occurrence* carried, size_t more) {
+  ends.shrink(0);
+  starts.shrink(0);
+  ends.room(more + 1);
+  starts.room(more + 1);
+  if (carried == nullptr || *carried == kNoOccurrence) return;
+  ends.push_back(carried->end);
+  starts.push_back(carried->start);
+}
+
 FrontierView Tracker::level(size_t length) const {
-  return length == 1 ? of_symbol(view_.list(first_)) : levels_[length - 2].view();
+  if (length > 1) return levels_[length - 2].view();
+  return is_carried_ ? first_level_.view() : of_symbol(view_.list(first_));
+}
+
+void Tracker::start(uint32_t symbol, std::span<Occurrence> carried) {
+  first_ = symbol;
+  is_carried_ = !carried.empty();
+  if (!is_carried_) return;
+  const std::span<const int64_t> list = view_.list(symbol);
+  first_level_.begin(&carried[0], list.size());
+  for (GrowingBuffer<int64_t>* const column : {&first_level_.ends, &first_level_.starts}) {
+    std::copy(list.begin(), list.end(), column->room(list.size()));
+    column->add(list.size());
+  }
+}
+
+/// Sets the entry of the first `length` symbols that the next piece needs.
+void Tracker::carry(FrontierView frontier, size_t length, std::span<Occurrence> carried) const {
+  if (carried.empty() || view_.events == 0) return;
+  const int64_t settled_to = view_.piece.settled_to(length, view_.times[view_.events - 1]);
+  const auto behind =
+      static_cast<size_t>(std::upper_bound(frontier.ends, frontier.ends + frontier.size, settled_to) - frontier.ends);
+  if (behind > 0) carried[length - 1] = {frontier.starts[behind - 1], frontier.ends[behind - 1]};
 }
 
 // From the frontier of the first `length` symbols to that of one symbol more.
-void Tracker::extend(FrontierView from, EpisodeView episode, size_t length, Level& to) {
+void Tracker::extend(FrontierView from, EpisodeView episode, size_t length, std::span<Occurrence> carried, Level& to) {
   to.symbol = episode.symbols[length];
   to.gap = episode.gaps[length - 1];
-  const std::span<const int64_t> list = view_.list(to.symbol);
-  to.ends.shrink(0);
-  to.starts.shrink(0);
+  std::span<const int64_t> list = view_.list(to.symbol);
+  if (!carried.empty()) list = EventStreamView::later(list, view_.piece.settled_to(length + 1, view_.piece.counted_to));
+  to.begin(carried.empty() ? nullptr : &carried[length], list.size());
   int64_t* end = to.ends.room(list.size());
   int64_t* start = to.starts.room(list.size());
   extend_polled(from, list, view_.cut(to.gap), options_.cancel, [&](int64_t e, int64_t s) {
     *end++ = e;
     *start++ = s;
   });
-  to.ends.add(static_cast<size_t>(end - to.ends.begin()));
-  to.starts.add(to.ends.size());
+  to.ends.add(static_cast<size_t>(end - to.ends.end()));
+  to.starts.add(static_cast<size_t>(start - to.starts.end()));
 }
 
-FrontierView Tracker::frontier(EpisodeView episode, size_t length) {
+FrontierView Tracker::frontier(EpisodeView episode, size_t length, std::span<Occurrence> carried) {
   size_t shared = 0;
   if (valid_ > 0 && first_ == episode.symbols[0])
     for (shared = 1; shared < std::min(valid_, length); ++shared)
       if (const Level& at = levels_[shared - 1];
           at.symbol != episode.symbols[shared] || !same(at.gap, episode.gaps[shared - 1]))
         break;
-  first_ = episode.symbols[0];
+  if (shared == 0) start(episode.symbols[0], carried);
   valid_ = std::max<size_t>(shared, 1);
   // An empty frontier stays empty.
   FrontierView found = level(valid_);
   for (; valid_ < std::min(length, kKeptLength) && found.size > 0; ++valid_) {
     if (levels_.size() < valid_) levels_.emplace_back(*options_.memory);
-    extend(found, episode, valid_, levels_[valid_ - 1]);
+    extend(found, episode, valid_, carried, levels_[valid_ - 1]);
     found = levels_[valid_ - 1].view();
   }
+  for (size_t known = 1; known <= std::min(valid_, length); ++known) carry(level(known), known, carried);
   for (size_t grown = valid_; grown < length && found.size > 0; ++grown) {
     Level& to = longer_[grown % 2];
-    extend(found, episode, grown, to);
+    extend(found, episode, grown, carried, to);
     found = to.view();
+    carry(found, grown + 1, carried);
   }
   return found;
 }
 
-uint64_t Tracker::count(EpisodeView episode, int64_t& blocked_to) {
+uint64_t Tracker::count(EpisodeView episode, int64_t& blocked_to, std::span<Occurrence> carried) {
   if (episode.length() == 1) return count_symbol(view_, episode.last(), blocked_to, options_.cancel);
   return with_rule(view_, blocked_to, [&](auto rule) {
-    occurrences(episode, [&](int64_t end, int64_t start) { rule.take(end, start); });
+    occurrences(episode, carried, [&](int64_t end, int64_t start) { rule.take(end, start); });
     return rule;
   });
 }

@@ -6,6 +6,11 @@
 // episode: every step extends blocks of the next symbol's list at once, and the results are compacted in one of
 // EP's two ways, count-scan-write (IV-E) or atomic (IV-D).
 //
+// Over pieces of a stream, a Tracker carries one entry for each prefix: the last one up to the time from which the next axis
+// has all entries itself (PieceBounds). Entries before it cannot matter, because later events take the last entry that ends
+// early enough. So the upper end of a gap may be as large as it likes. The lower ends make the context: an event may have to
+// look for its entry so far back.
+//
 // Cost: a step for each event of the episode's symbols; for track_all() a step for each occurrence, which may be very many.
 #pragma once
 
@@ -22,31 +27,38 @@ class Tracker {
  public:
   /// @param view, options  must outlive the object
   Tracker(const EventStreamView& view, const ExecutionOptions& options)
-      : view_(view), options_(options), longer_{Level(*options.memory), Level(*options.memory)} {}
+      : view_(view),
+        options_(options),
+        first_level_(*options.memory),
+        longer_{Level(*options.memory), Level(*options.memory)} {}
 
   /// The frontier of the first `length` symbols of an episode; valid until the next call.
-  FrontierView frontier(EpisodeView episode, size_t length);
+  /// @param carried  [length] of a piece: the entry of each prefix, read and set; empty: there is none, as nothing is carried
+  FrontierView frontier(EpisodeView episode, size_t length, std::span<Occurrence> carried);
 
   /// Calls take(end, start) for the occurrences of an episode of two or more symbols, in order of their ends:
-  /// for each end the one that starts latest.
+  /// for each end that is new on the axis the one that starts latest.
+  /// @param carried  [length - 1], or empty
   template <typename Take>
-  void occurrences(EpisodeView episode, Take take) {
+  void occurrences(EpisodeView episode, std::span<Occurrence> carried, Take take) {
     const size_t before = episode.length() - 1;
-    extend_polled(frontier(episode, before), view_.list(episode.last()), view_.cut(episode.gaps[before - 1]),
+    extend_polled(frontier(episode, before, carried), view_.new_list(episode.last()), view_.cut(episode.gaps[before - 1]),
                   options_.cancel, take);
   }
 
-  /// @param blocked_to  see with_rule()
-  uint64_t count(EpisodeView episode, int64_t& blocked_to);
+  /// @param blocked_to  see with_rule() @param carried  [length - 1], or empty
+  uint64_t count(EpisodeView episode, int64_t& blocked_to, std::span<Occurrence> carried);
 
  private:
   // The frontiers of longer prefixes are not kept: few episodes are as long, and a given one may have any length.
   static constexpr size_t kKeptLength = 32;
 
-  // The frontier of a prefix of two or more symbols.
+  // The frontier of a prefix.
   struct Level {
     explicit Level(MemoryMeter& meter) : ends(meter), starts(meter) {}
     FrontierView view() const { return {ends.begin(), starts.begin(), ends.size()}; }
+    /// Empties it, but for the entry that is carried, and has room for `more`.
+    void begin(const Occurrence* carried, size_t more);
 
     uint32_t symbol = 0;
     Gap gap{};
@@ -54,11 +66,15 @@ class Tracker {
     GrowingBuffer<int64_t> starts;
   };
   FrontierView level(size_t length) const;
-  void extend(FrontierView from, EpisodeView episode, size_t length, Level& to);
+  void start(uint32_t symbol, std::span<Occurrence> carried);
+  void extend(FrontierView from, EpisodeView episode, size_t length, std::span<Occurrence> carried, Level& to);
+  void carry(FrontierView frontier, size_t length, std::span<Occurrence> carried) const;
 
   const EventStreamView& view_;
   const ExecutionOptions& options_;
   uint32_t first_ = 0;
+  bool is_carried_ = false;  // whether first_level_ holds the frontier of the first symbol; else its list does
+  Level first_level_;
   std::vector<Level> levels_;  // [k] for the first k + 2 symbols
   size_t valid_ = 0;           // length of the prefix whose frontiers are valid
   Level longer_[2];            // of the prefix that grows, and of the one before

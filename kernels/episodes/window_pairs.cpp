@@ -98,7 +98,7 @@ class WindowPairRun::Counter {
     InReach(const EventStreamView& view, uint32_t item, int64_t within)
         : own(view.list(item)),
           window(std::min(within, view.reach)),
-          counted_to(view.counted_to),
+          counted_to(view.piece.counted_to),
           fresh(static_cast<size_t>(std::upper_bound(own.begin(), own.end(), counted_to) - own.begin())) {}
 
     std::span<const int64_t> own;
@@ -269,7 +269,7 @@ void WindowPairRun::estimate_reach() {
   own.cancel = cancel_;
   reach_ = Buffer<double>(*options_.memory, streams_->symbols());
   std::fill(reach_.begin(), reach_.end(), 1.0);
-  streams_->for_parts(1, own, [&](const EventPart& part) {
+  streams_->for_parts(1, 0, own, [&](const EventPart& part) {
     for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
       for (uint32_t item = 0; item < reach_.size(); ++item)
@@ -354,7 +354,7 @@ void WindowPairRun::add_counts_of_files(uint32_t begin) {
   if (streams_->has_pieces())
     for (uint32_t item = begin; item < next_item_; ++item) found_in_stream_.emplace_back(*options_.memory);
   constexpr size_t kPair = 2;
-  streams_->for_parts(kPair, options_, [&](const EventPart& part) {
+  streams_->for_parts(kPair, streams_->reach(), options_, [&](const EventPart& part) {
     if (!part.continues) end_stream();
     count_batch(begin, part);
     counters_.clear();  // they see these axes

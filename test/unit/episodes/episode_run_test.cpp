@@ -174,7 +174,7 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
   Random random(kSeed + 8);
   MemoryMeter meter;
   size_t found = 0;
-  for (int round = 0; round < 48; ++round) {
+  for (int round = 0; round < 96; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     std::vector<Event> events = random_events(random, 3000, 2000, 12, 200);
     const int shape = round % 4;
@@ -186,7 +186,8 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
     query.gaps = {{0, 40}, {40, 400}};
     if (shape >= 2) {
       query.gaps = {{0, 3}, {2, 8 + random.signed_below(60)}};
-      if (random.chance(10)) query.gaps.push_back({60, Gap::kUnbounded});
+      if (random.chance(30)) query.gaps.push_back({random.signed_below(120), Gap::kUnbounded});
+      if (random.chance(30)) query.gaps[0] = {0, 1 + random.signed_below(1500)};
     }
     query.min_count = 20 + random.signed_below(60);
     if (shape >= 2) query.min_count = 1 + random.signed_below(60);
@@ -225,7 +226,7 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
     found += expected.size();
 
     GivenEpisodes given{.events = {1, 2, 3, 4, 2, 1, 99, 1, 1}, .length = 3, .gaps = {{0, 300}}, .method = {}, .device = {}};
-    if (shape >= 2) given.gaps = {{0, 1 + random.signed_below(40)}};
+    if (shape >= 2) given.gaps = {{random.signed_below(4), 5 + random.signed_below(random.chance(50) ? 40 : 4000)}};
     given.counting = query.counting;
     given.method = query.method;
     const auto counted = [&](const ExecutionOptions& options) {
@@ -278,12 +279,47 @@ TEST(EpisodeRun, EventsInFilesAreCountedWithinMemory) {
   EXPECT_GT(peak(nullptr), size_t{10} << 20);
 }
 
-/// A stream in pieces: the gaps, not its length, decide on the memory.
+/// What is carried from piece to piece, for episodes that are longer than the prefixes a tracker keeps.
+TEST(EpisodeRun, LongEpisodesOverPiecesOfAStream) {
+  Random random(kSeed + 12);
+  MemoryMeter meter;
+  uint64_t found = 0;
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    std::vector<Event> events = random_events(random, 4000, 1 + random.below(8000), 1 + random.below(3));
+    GivenEpisodes given{.events = {}, .length = 30 + random.below(20), .gaps = {}, .method = {}, .device = {}};
+    for (size_t k = 0; k < 4 * given.length; ++k) given.events.push_back(random.signed_below(3));
+    std::copy_n(given.events.begin(), 20, given.events.begin() + static_cast<ptrdiff_t>(given.length));  // a shared prefix
+    for (size_t k = 1; k < given.length; ++k)
+      given.gaps.push_back({random.chance(70) ? 0 : random.signed_below(9),
+                            random.chance(50) ? Gap::kUnbounded : 9 + random.signed_below(random.chance(50) ? 9 : 900)});
+    given.counting = kEpisodeCountings[static_cast<size_t>(round) % 2];
+    if (random.chance(50)) given.method = EpisodeMethod::kTracking;
+    RunRecord record;
+    const auto counted = [&](const ExecutionOptions& options) {
+      return count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
+    };
+    const std::vector<uint64_t> expected = counted({.threads = 1, .memory = &meter, .cancel = {}});
+    FakeFiles files;
+    ASSERT_EQ(counted({.threads = 1 + round % 3,
+                       .memory = &meter,
+                       .cancel = {},
+                       .files = &files,
+                       .work_bytes = size_t{1} << (12 + random.below(3))}),
+              expected);
+    EXPECT_GT(record.file_bytes, 0u);
+    for (const uint64_t count : expected) found += count;
+  }
+  EXPECT_GT(found, 1000u);
+  EXPECT_EQ(meter.current(), 0u);
+}
+
+/// A stream in pieces: neither its length nor the upper end of a gap decides on the memory.
 TEST(EpisodeRun, AStreamInFilesIsCountedWithinMemory) {
   Random random(kSeed + 10);
-  const std::vector<Event> events = random_events(random, 400'000, 4'000'000, 200);
+  const std::vector<Event> events = random_events(random, 400'000, 4'000'000, 50);
   EpisodeQuery query;
-  query.gaps = {{0, 50}};
+  query.gaps = {{0, 50}, {9, Gap::kUnbounded}};
   query.min_count = 30;
   query.max_length = 2;
   std::vector<std::vector<Answer>> answers;

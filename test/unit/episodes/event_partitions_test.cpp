@@ -145,7 +145,7 @@ TEST(EventPartitions, AxesComeBackFromFiles) {
     ASSERT_EQ(streams.symbols(), expected.symbols());
     const auto rows_of = [&](const EventStreams& of, size_t& parts) {
       Rows rows;
-      of.for_parts(1, of.in_files() ? in_files : in_memory, [&](const EventPart& part) {
+      of.for_parts(1, 0, of.in_files() ? in_files : in_memory, [&](const EventPart& part) {
         ++parts;
         for (const EventStream& axis : part.axes) {
           const EventStreamView view = axis.view();
