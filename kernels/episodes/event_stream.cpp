@@ -476,6 +476,7 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
                                                             .is_piece = group.is_piece(),
                                                             .continues = has_begun,
                                                             .events = last.events,
+                                                            .first_time = last.times[0],
                                                             .last_time = last.times[last.events - 1]});
     has_pieces_ |= part.is_piece;
     has_begun = part.is_piece;
@@ -486,8 +487,8 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
 }
 
 EventStreams::PartReader::PartReader(const EventStreams& streams, size_t length, int64_t step,
-                                     const ExecutionOptions& options)
-    : streams_(streams), options_(options) {
+                                     const ExecutionOptions& options, bool by_twos)
+    : streams_(streams), options_(options), by_twos_(by_twos) {
   const uint64_t gaps = length > 0 ? length - 1 : 0;
   if (gaps > 0 && static_cast<uint64_t>(step) > kMaxSpan / gaps)
     bounds_.context = static_cast<int64_t>(kMaxSpan);  // the whole stream
@@ -498,15 +499,23 @@ EventStreams::PartReader::PartReader(const EventStreams& streams, size_t length,
 std::optional<EventPart> EventStreams::PartReader::next() {
   if (at_ == streams_.parts_.size()) return std::nullopt;
   const StoredPart& part = streams_.parts_[at_];
-  if (part.is_piece)
-    load_pieces();
-  else
+  if (!part.is_piece)
     load_axes(part);
+  else if (by_twos_)
+    load_two();
+  else
+    load_pieces();
   return EventPart{axes_, part.is_piece, part.continues};
 }
 
+/// Is there a piece that is shorter than the reach?
+bool EventStreams::has_short_pieces() const {
+  return std::ranges::any_of(
+      parts_, [this](const StoredPart& part) { return part.is_piece && part.last_time - part.first_time < reach_; });
+}
+
 void EventStreams::PartReader::load_axes(const StoredPart& part) {
-  ++at_;
+  earlier_ = ++at_;
   axes_.clear();
   axes_.reserve(part.axes);
   part.file->rewind();
@@ -539,13 +548,39 @@ void EventStreams::PartReader::load_pieces() {
     std::copy_n(before.times + first, kept, kept_times.begin());
     std::copy_n(before.symbols + first, kept, kept_symbols.begin());
   }
-  axes_.clear();
-  uint64_t events = kept;
-  size_t end = at_;
+  const size_t begin = at_;
   do {
-    events += parts[end].events;
-    ++end;
-  } while (end < parts.size() && parts[end].continues && parts[end - 1].last_time - bounds_.counted_to < bounds_.context);
+    ++at_;
+  } while (at_ < parts.size() && parts[at_].continues && parts[at_ - 1].last_time - bounds_.counted_to < bounds_.context);
+  load_axis({{begin, at_}}, kept_times, kept_symbols);
+}
+
+/// Loads a piece alone, and then with each earlier one of its stream that it reaches.
+void EventStreams::PartReader::load_two() {
+  const std::vector<StoredPart>& parts = streams_.parts_;
+  Buffer<int64_t> no_times(*options_.memory, 0);
+  Buffer<uint32_t> no_symbols(*options_.memory, 0);
+  bounds_.crosses = earlier_ < at_;
+  bounds_.counted_to = bounds_.crosses ? parts[earlier_].last_time : -1;
+  if (bounds_.crosses)
+    load_axis({{earlier_, earlier_ + 1}, {at_, at_ + 1}}, no_times, no_symbols);
+  else
+    load_axis({{at_, at_ + 1}}, no_times, no_symbols);
+  if (parts[earlier_].continues && parts[earlier_ - 1].last_time >= parts[at_].first_time - bounds_.context)
+    --earlier_;
+  else
+    earlier_ = ++at_;
+}
+
+/// Makes the axis of these ranges of pieces. @param kept_times, kept_symbols  come before them; given back
+void EventStreams::PartReader::load_axis(std::initializer_list<PieceRange> ranges, Buffer<int64_t>& kept_times,
+                                         Buffer<uint32_t>& kept_symbols) {
+  const std::vector<StoredPart>& parts = streams_.parts_;
+  axes_.clear();
+  const size_t kept = kept_times.size();
+  uint64_t events = kept;
+  for (const PieceRange& range : ranges)
+    for (size_t k = range.begin; k < range.end; ++k) events += parts[k].events;
   if (events > kMaxEvents)
     throw Error(ErrorCode::kTooLarge, "a gap or window reaches over more than " + std::to_string(kMaxEvents) + " events",
                 "Give smaller gaps, or a smaller window.");
@@ -557,12 +592,14 @@ void EventStreams::PartReader::load_pieces() {
   kept_symbols.reset();
   GrowingBuffer<EventStream::Stretch> stretches(*options_.memory);
   size_t to = kept;
-  for (; at_ < end; ++at_) {
-    parts[at_].file->rewind();
-    const EventStream::Sizes sizes = EventStream::read_sizes(*parts[at_].file);
-    stretches.shrink(0);  // all pieces of a stream have one origin
-    EventStream::read_events(*parts[at_].file, sizes, times.data() + to, symbols.data() + to, stretches, options_.cancel);
-    to += sizes.events;
+  for (const PieceRange& range : ranges) {
+    for (size_t k = range.begin; k < range.end; ++k) {
+      parts[k].file->rewind();
+      const EventStream::Sizes sizes = EventStream::read_sizes(*parts[k].file);
+      stretches.shrink(0);  // all pieces of a stream have one origin
+      EventStream::read_events(*parts[k].file, sizes, times.data() + to, symbols.data() + to, stretches, options_.cancel);
+      to += sizes.events;
+    }
   }
   axes_.emplace_back(events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_, std::move(stretches),
                      streams_.counting_, options_, bounds_);

@@ -18,7 +18,8 @@
 // because they have been counted or overlap one that was. A piece is loaded behind the context that the counter asks for: the
 // last events before it. Tracking keeps more for each episode (tracking.h), so its context has only to be as long as the lower
 // ends of the gaps. For other counters it is as long as an occurrence may be. If a context is long, several pieces are
-// loaded at once, so that at most half of the events that are loaded were seen before.
+// loaded at once, so that at most half of the events that are loaded were seen before. Who counts pairs of events within a
+// window that is longer than a piece gets each piece alone, and then with each earlier one that the window reaches.
 //
 // Source: EP IV-A (lists of positions); the axis is ours.
 #pragma once
@@ -100,6 +101,7 @@ struct PieceBounds {
   int64_t counted_to = -1;  // if it continues a stream: events up to this time were on the axis before
   int64_t context = 0;      // those of so many ticks are on it again
   int64_t step = 0;         // how much of the context is for one gap
+  bool crosses = false;     // two events after counted_to were on one axis before, too
 
   /// Up to this time, occurrences of the first `length` events of an episode may lack an event that is not on the axis.
   /// @param before  the last time before the piece: counted_to or, as the next piece sees it, the last time of this one
@@ -230,6 +232,14 @@ class EventStreams {
     PartReader reader(*this, length, step, options);
     while (const std::optional<EventPart> part = reader.next()) visit(*part);
   }
+  /// The same for those who count pairs of events that are at most reach() apart: the axes together have all of them.
+  template <typename Visit>
+  void for_windows(const ExecutionOptions& options, Visit visit) const {
+    if (!in_files_) return visit(EventPart{axes_, false, false});
+    constexpr size_t kPair = 2;
+    PartReader reader(*this, kPair, reach_, options, has_short_pieces());
+    while (const std::optional<EventPart> part = reader.next()) visit(*part);
+  }
   /// Gaps are cut to this.
   int64_t reach() const { return reach_; }
   /// The largest lower end of these gaps.
@@ -266,7 +276,8 @@ class EventStreams {
     size_t axes;
     bool is_piece;
     bool continues;   // the stream of the part before
-    uint64_t events;  // of a piece, like the next one
+    uint64_t events;  // of a piece, like the next two
+    int64_t first_time;
     int64_t last_time;
   };
   class Grouping;
@@ -274,21 +285,32 @@ class EventStreams {
   /// Loads one part after the other.
   class PartReader {
    public:
-    PartReader(const EventStreams& streams, size_t length, int64_t step, const ExecutionOptions& options);
+    /// @param by_twos  whether pieces come in pairs, not behind a context
+    PartReader(const EventStreams& streams, size_t length, int64_t step, const ExecutionOptions& options,
+               bool by_twos = false);
     /// The next part, which is valid until the next call. Empty at the end.
     std::optional<EventPart> next();
 
    private:
+    struct PieceRange {
+      size_t begin;
+      size_t end;
+    };
     void load_axes(const StoredPart& part);
     void load_pieces();
+    void load_two();
+    void load_axis(std::initializer_list<PieceRange> ranges, Buffer<int64_t>& kept_times, Buffer<uint32_t>& kept_symbols);
 
     const EventStreams& streams_;
     const ExecutionOptions& options_;
     PieceBounds bounds_;
-    size_t at_ = 0;  // of the next stored part
+    bool by_twos_;
+    size_t at_ = 0;       // of the next stored part
+    size_t earlier_ = 0;  // by twos: the piece that comes with it, or at_
     std::vector<EventStream> axes_;
   };
 
+  bool has_short_pieces() const;
   void group_rows(EventLog log, Grouping& grouping);
   void group_files(EventPartitions& rows, Grouping& grouping);
 

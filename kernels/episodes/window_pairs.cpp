@@ -98,21 +98,23 @@ class WindowPairRun::Counter {
     InReach(const EventStreamView& view, uint32_t item, int64_t within)
         : own(view.list(item)),
           window(std::min(within, view.reach)),
-          counted_to(view.piece.counted_to),
-          fresh(static_cast<size_t>(std::upper_bound(own.begin(), own.end(), counted_to) - own.begin())) {}
+          piece(view.piece),
+          fresh(static_cast<size_t>(std::upper_bound(own.begin(), own.end(), piece.counted_to) - own.begin())) {}
 
     std::span<const int64_t> own;
     int64_t window;
-    int64_t counted_to;  // two events up to this time have been counted
-    size_t fresh;        // the first one above counted_to
-    size_t first = 0;    // not below time - window
-    size_t end = 0;      // the first one above time + window
+    PieceBounds piece;  // two events up to counted_to have been counted and, if it crosses, two above it
+    size_t fresh;       // the first one above counted_to
+    size_t first = 0;   // not below time - window
+    size_t end = 0;     // the first one above time + window
 
     uint64_t count_at(int64_t time) {
       first = gallop(own.data(), first, own.size(), [&](int64_t at) { return at < time - window; });
       end = gallop(own.data(), std::max(end, first), own.size(), [&](int64_t at) { return at <= time + window; });
-      const size_t from = time > counted_to ? first : std::max(first, fresh);
-      return end > from ? end - from : 0;
+      const bool is_fresh = time > piece.counted_to;
+      const size_t from = is_fresh ? first : std::max(first, fresh);
+      const size_t to = is_fresh && piece.crosses ? std::min(end, fresh) : end;
+      return to > from ? to - from : 0;
     }
   };
 
@@ -353,8 +355,7 @@ void WindowPairRun::add_counts_of_files(uint32_t begin) {
   found_in_stream_.clear();
   if (streams_->has_pieces())
     for (uint32_t item = begin; item < next_item_; ++item) found_in_stream_.emplace_back(*options_.memory);
-  constexpr size_t kPair = 2;
-  streams_->for_parts(kPair, streams_->reach(), options_, [&](const EventPart& part) {
+  streams_->for_windows(options_, [&](const EventPart& part) {
     if (!part.continues) end_stream();
     count_batch(begin, part);
     counters_.clear();  // they see these axes

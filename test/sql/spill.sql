@@ -210,7 +210,13 @@ INSERT INTO asked VALUES
     ('pieces, counts', $$(SELECT md5(batmap_episode_counts_from('SELECT at, event, stream % 2 FROM happened', ARRAY[0,300], candidates =>
         batmap_episode_counts_from('SELECT at, event, stream FROM happened WHERE stream < 300', ARRAY[0,300], min_count => 15))::text))$$),
     ('pieces, window', $$batmap_window_pairs('SELECT at, event FROM happened', 40, min_count => 9000, counting => 'occurrences')$$),
-    ('pieces, window by streams', $$batmap_window_pairs('SELECT at, event, stream % 2 FROM happened', 3, min_count => 2)$$);
+    ('pieces, window by streams', $$batmap_window_pairs('SELECT at, event, stream % 2 FROM happened', 3, min_count => 2)$$),
+    ('pieces, no upper end', $$batmap_episodes('SELECT at, event FROM happened', ARRAY[[0,NULL],[50,NULL],[0,20]], min_count => 3800, max_length => 3)$$),
+    ('pieces, given, no upper end', $$batmap_episode_count('SELECT at, event, stream % 2 FROM happened', ARRAY[[0,2,4],[2,3,1],[5,99,1]], ARRAY[[0,NULL],[70,NULL]])$$),
+    ('pieces, occurrences, no upper end', $$batmap_episode_occurrences('SELECT at, event FROM happened', ARRAY[0,2,1], ARRAY[[0,NULL],[0,10]])$$),
+    ('pieces, counts, no upper end', $$(SELECT md5(batmap_episode_counts_from('SELECT at, event FROM happened', ARRAY[9,NULL], candidates =>
+        batmap_episode_counts_from('SELECT at, event, stream FROM happened WHERE stream < 300', ARRAY[9,NULL], min_count => 1000))::text))$$),
+    ('pieces, a window over all', $$batmap_window_pairs('SELECT at, event FROM happened', 50000, min_count => 1, include => '{1, 2}', exclude => ARRAY(SELECT generate_series(5, 40)::int8), counting => 'occurrences')$$);
 -- All answers as one text, in their order.
 CREATE FUNCTION answers(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -250,9 +256,10 @@ SET statement_timeout = '200ms';
 SELECT count(*) FROM batmap_episodes('SELECT at, event, stream FROM happened', ARRAY[0,100000], min_count => 1);
 RESET statement_timeout;
 SET batmap.memory_limit = '2MB';
--- a piece is loaded with what its gaps reach back to: a few events, then all of them
+-- of one stream, the lower end of a gap decides on the memory, and the upper end does not
 SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[0,50], min_count => 1200, max_length => 2);
-SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[0,9223372036854775807], min_count => 1200, max_length => 2);
+SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[0,NULL], min_count => 1200, max_length => 2);
+SELECT count(*) FROM batmap_episodes('SELECT at, event FROM happened', ARRAY[40000,NULL], min_count => 1200, max_length => 2);
 RESET batmap.memory_limit;
 \set VERBOSITY default
 SELECT count(*) FROM pg_ls_tmpdir();

@@ -43,11 +43,11 @@ my %ways = (
     'recommendations' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_recommend('{1}', 'SELECT tid, item FROM baskets');",
     'episodes' =>
       "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_episodes('SELECT tid, item FROM baskets', ARRAY[0, 10], min_count => 100);",
-    # A stream goes to files, but what its gaps and windows reach back to must fit.
+    # A stream goes to files, but the events that a lower end reaches back to, and distinct items, are in memory.
     'given episodes' =>
-      "SET batmap.memory_limit = '1MB'; SELECT * FROM batmap_episode_count('SELECT row_number() OVER (), item % 2 FROM baskets', '{0, 1}', ARRAY[0, NULL]);",
+      "SET batmap.memory_limit = '1MB'; SELECT * FROM batmap_episode_count('SELECT row_number() OVER (), item % 2 FROM baskets', '{0, 1}', ARRAY[1000000, NULL]);",
     'pairs within a window' =>
-      "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_window_pairs('SELECT row_number() OVER (), item FROM baskets', 1000000, min_count => 1, counting => 'occurrences');",
+      "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_window_pairs('SELECT g, g * 1000003::int8 FROM generate_series(1, 200000) g', 10, min_count => 1, counting => 'occurrences');",
     'many episodes' =>
       "SET batmap.memory_limit = '8MB'; SELECT count(*) FROM batmap_episodes('SELECT g, g % 40 FROM generate_series(1, 4000) g', ARRAY[0, NULL], min_count => 2);",
     'many itemsets to make rules of' => "SET batmap.memory_limit = '64MB'; SELECT count(*) FROM batmap_rules('$subsets', min_count => 3);",
