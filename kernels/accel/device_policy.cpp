@@ -12,7 +12,8 @@ namespace {
 constexpr double kStagedRow = 4.0;     // to decode, rank and copy a row into pinned memory; the copy is a third of it
 constexpr int kMaxStagingThreads = 8;  // more threads do not make staging faster
 constexpr double kScatteredRow = 0.1;  // a row into bit rows, on the device
-constexpr double kBatmapByte = 0.15;   // a byte of a set, sent through pinned memory
+// A byte of a set that is sent, the memory of the card included: bench/gpu/sets.sql, through the GPU process.
+constexpr double kBatmapByte = 0.5;
 // Words of planes that one multiprocessor compares in a nanosecond, from bench/device_pairs.cpp.
 constexpr double kBatmapWords = 57;
 // Lists of pairs, both rough: nanoseconds of one host thread for a pair, which is copied there and back, and bytes of both
@@ -103,7 +104,7 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
       break;
     case DeviceMethod::kBatmap:
       estimate.bytes = sizes.batmap_bytes;
-      host_ms = static_cast<double>(sizes.batmap_bytes) * kBatmapByte * sharers / 1e6;
+      host_ms = sizes.prepare_ms + static_cast<double>(sizes.batmap_bytes) * kBatmapByte * sharers / 1e6;
       break;
   }
   double slowest = 0;
@@ -164,7 +165,7 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
   const int senders = std::clamp(sizes.threads, 1, kMaxStagingThreads);
   double host_ms = static_cast<double>(sizes.pairs) * kListedPair / std::min<double>(senders, 2 * sharers) / 1e6;
   host_ms += sizes.rows > 0 ? rows * kStagedRow / senders / 1e6
-                            : static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / 1e6;
+                            : sizes.prepare_ms + static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / 1e6;
   double slowest = 0;
   for (const DeviceTraits& device : devices) {
     const DeviceRates& rates = device.rates;

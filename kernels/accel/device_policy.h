@@ -37,6 +37,7 @@ struct DeviceSizes {
   uint64_t memory_limit = 0;  // bytes on each device; 0: all it has
   int threads = 1;            // host threads that send rows
   double host_ms = 0;         // time of the host before it can send rows
+  double prepare_ms = 0;      // time of the host before it can send batmaps
   uint64_t batmap_bytes = 0;  // bytes of the items if they are stored as batmaps of one width; 0: only rows can be counted
   double batmap_words = 0;    // words of their planes, 32 slots each, that are compared for all pairs
 };
@@ -65,6 +66,7 @@ struct ListSizes {
   uint64_t pairs = 0;
   uint64_t rows = 0;        // that are sent and become bit rows; 0: batmaps are sent
   uint64_t form_bytes = 0;  // of the bit rows or batmaps on a device
+  double prepare_ms = 0;    // time of the host before it can send batmaps
   double read_bytes = 0;    // of both sides of all pairs
   uint64_t memory_limit = 0;
   int threads = 1;  // host threads that send rows

@@ -35,6 +35,7 @@ struct AllPairsRun::Costs {
   double prefix = 0;
   double counted_rows = 0;  // of `positional`, without what it finds
   double row_words = 0;     // see PairJob
+  double prepare_ms = 0;    // of `tiles`: compact sets become batmaps
   bool looked = false;      // the elements were looked at; if not, only tiles are known well
   bool tiles_fit = true;
   bool positional_fits = false;
@@ -78,6 +79,7 @@ constexpr double kPreparedElement = 60;  // to decode and place an element; an e
 constexpr double kBoundElement = 3;      // to look for the largest element
 constexpr double kDecodedElement = 8;    // to decode an element into bit rows: bits/
 constexpr double kRowWord = 1;           // to clear a word
+constexpr int kClearingThreads = 3;      // more do not clear memory faster: bench/gpu/sets.sql
 // The same for rows larger than the caches, and the words of such rows that are added in a nanosecond.
 constexpr uint64_t kFarBytes = uint64_t{64} << 20;
 constexpr double kFarElement = 40;
@@ -251,9 +253,9 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
     row_words += static_cast<double>(set.cardinality()) * static_cast<double>((order.size() - rank) / 64 + 1);
   }
   costs.row_words = row_words;
+  costs.prepare_ms = to_prepare * kPreparedElement / threads / 1e6;
   // Each set is in n - 1 pairs. Both sets of a pair are read.
-  costs.tiles =
-      ((sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) + to_prepare * kPreparedElement) / threads / 1e6;
+  costs.tiles = (sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) / threads / 1e6 + costs.prepare_ms;
   const bool device_wanted = query_.device.offload != nullptr &&
                              (query_.device.mode == DeviceMode::kCuda || query_.device.mode == DeviceMode::kRequire);
   costs.looked = query_.way ? *query_.way != AllPairsWay::kTiles
@@ -263,10 +265,11 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
     const uint64_t row_bytes = transaction_bits_bytes(order.size(), costs.element_bound, 0);
     const bool is_far = row_bytes > kFarBytes;
     const double words_per_ns = query_.kernels.bits->row_words_per_ns;
-    costs.counted_rows =
-        (static_cast<double>(row_bytes) / 8 * kRowWord + elements * (is_far ? kFarElement : kDecodedElement) +
-         row_words / (is_far ? std::min(kFarWordsPerNs, words_per_ns) : words_per_ns)) /
-        threads / 1e6;
+    const double clearing_ms =
+        static_cast<double>(row_bytes) / 8 * kRowWord / std::min(options_.threads, kClearingThreads) / 1e6;
+    costs.counted_rows = clearing_ms + (elements * (is_far ? kFarElement : kDecodedElement) +
+                                        row_words / (is_far ? std::min(kFarWordsPerNs, words_per_ns) : words_per_ns)) /
+                                           threads / 1e6;
   }
   const uint64_t left = options_.memory->available();
   costs.tiles_fit = prepared_bytes < static_cast<double>(left);
@@ -372,6 +375,7 @@ bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
     const BatmapSizes batmaps = batmap_sizes(input_->sets, input_->order, input_->width);
     sizes.batmap_bytes = batmaps.bytes;
     sizes.batmap_words = batmaps.words;
+    sizes.prepare_ms = costs.prepare_ms;
   }
   if (costs.looked && costs.relation_fits && query_.way.value_or(AllPairsWay::kRelation) == AllPairsWay::kRelation) {
     sizes.tid_slots = std::min(costs.element_bound, record_.occurrences);

@@ -203,15 +203,20 @@ void ListedSets::count_on_devices() {
   std::vector<uint32_t> batmaps;  // sets, by rank
   device_rank_.assign(order_.size(), kNoSet);
   uint64_t bytes = 0;
+  double to_prepare = 0;  // elements
   for (const uint32_t set : listed_) {
     const SetView& view = sets_[set];
     const Container container = view.is_compact() ? container_for(view.cardinality(), width_) : view.container();
     if (container != Container::kBatmap || (!view.is_compact() && view.width() != width_)) continue;
     device_rank_[rank_of_[set]] = static_cast<uint32_t>(batmaps.size());
     batmaps.push_back(set);
+    if (view.is_compact()) to_prepare += static_cast<double>(view.cardinality());
     bytes += batmap_shape(view.cardinality(), width_).bytes();
   }
-  ListSizes sizes{.form_bytes = 0, .memory_limit = query_.device.memory_limit, .threads = options_.threads};
+  ListSizes sizes{.form_bytes = 0,
+                  .prepare_ms = to_prepare * kListedPreparation / options_.threads / 1e6,
+                  .memory_limit = query_.device.memory_limit,
+                  .threads = options_.threads};
   in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k) {
       if (!is_for_devices(pairs_[k])) continue;

@@ -181,8 +181,8 @@ TEST_F(ListedSetsTest, OnDevices) {
   EXPECT_EQ(find(small, {}, on_devices(DeviceMode::kRequire), {1, &meter, {}}).rows.size(), 0u);
 }
 
-std::vector<IdSet> large_sets(Random& random) {
-  std::vector<IdSet> sets = sets_with_ids(random, 30, uint64_t{1} << 24, 0, {kCompactForm});
+std::vector<IdSet> large_sets(Random& random, size_t count = 30) {
+  std::vector<IdSet> sets = sets_with_ids(random, count, uint64_t{1} << 24, 0, {kCompactForm});
   for (IdSet& set : sets)
     while (set.elements.size() < 400) set.elements.insert(random.below(uint64_t{1} << 24));
   return sets;
@@ -190,8 +190,8 @@ std::vector<IdSet> large_sets(Random& random) {
 
 TEST_F(ListedSetsTest, AutoTakesDevicesWhereTheyAreFaster) {
   Random random(kListedSeed + 3);
-  const std::vector<IdSet> sets = large_sets(random);
-  const std::vector<TidItem> list = list_of_ids(random, sets, 20'000);
+  const std::vector<IdSet> sets = large_sets(random, 300);
+  const std::vector<TidItem> list = list_of_ids(random, sets, 100'000);
   MemoryMeter meter;
   offload_.api();  // loads the module, so that no context is in the estimate
   const FoundAnswers fast = find(sets, list, on_devices(DeviceMode::kAuto), {1, &meter, {}});
