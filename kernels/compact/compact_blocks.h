@@ -22,7 +22,7 @@ inline CompactBlock as_stored(CompactBlock block) {
 }
 
 /// Units that filter_array() may write: if elements occur more than once, as many as both arrays have.
-inline constexpr size_t kFilteredUnits = 2 * kMaxUnits + 8;
+inline constexpr size_t kFilteredUnits = 2 * kMaxUnits + kMoreUnits;
 
 /// The elements of `array` that are in `other`, or those that are not. @param out  room for kFilteredUnits
 size_t filter_array(const CompactBlock& array, const CompactBlock& other, bool members, const CompactKernel& kernel,

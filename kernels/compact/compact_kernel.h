@@ -12,19 +12,22 @@
 
 namespace batmap {
 
+/// Kernels write up to so many units behind a result.
+inline constexpr size_t kMoreUnits = 24;
+
 struct CompactKernel {
   /// Common elements of two ascending arrays of 16-bit elements, at any alignment.
   size_t (*count_common)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count);
 
-  /// Writes them to `out`, ascending. @param out  room for the smaller count and 8 more @return how many
+  /// Writes them to `out`, ascending. @param out  room for a_count and kMoreUnits @return how many
   size_t (*keep_common)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
 
   /// Writes the elements that at least one has (keep_either), or exactly one (keep_single), ascending.
-  /// @param out  room for both counts and 8 more @return how many
+  /// @param out  room for both counts and kMoreUnits @return how many
   size_t (*keep_either)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
   size_t (*keep_single)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
 
-  /// Writes the elements of a that b lacks, ascending. @param out  room for a_count and 8 more @return how many
+  /// Writes the elements of a that b lacks, ascending. @param out  room for a_count and kMoreUnits @return how many
   size_t (*keep_missing)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
 
   /// The runs of consecutive elements in an ascending array that is not empty.

@@ -67,6 +67,23 @@ struct Lanes {
 
 /// From so many elements of both on, two walks take turns: each waits for the address of its next registers.
 constexpr size_t kTwoWalksFrom = 96;
+bool pay_two_walks(const Lanes& at) { return at.a_left + at.b_left >= kTwoWalksFrom && at.a_left > 0; }
+
+/// Leaves the elements from the middle one of a on. @return those below it
+Lanes cut_in_two(Lanes& at) {
+  const size_t a_half = at.a_left / 2;
+  const uint16_t middle = load_le<uint16_t>(at.a + 2 * a_half);
+  size_t b_half = 0;
+  for (size_t left = at.b_left; left > 0;) {
+    const size_t half = left / 2;
+    const bool below = load_le<uint16_t>(at.b + 2 * (b_half + half)) < middle;
+    b_half += below ? half + 1 : 0;
+    left = below ? left - half - 1 : half;
+  }
+  const Lanes low{at.a, a_half, at.b, b_half};
+  at = {at.a + 2 * a_half, at.a_left - a_half, at.b + 2 * b_half, at.b_left - b_half};
+  return low;
+}
 
 size_t count_step(const Lanes& at) {
   return static_cast<unsigned>(__builtin_popcount(members(load_lanes(at.a), load_lanes(at.b))));
@@ -75,19 +92,8 @@ size_t count_step(const Lanes& at) {
 size_t count_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
   Lanes at{a, a_count, b, b_count};
   size_t count = at.skip_zero();
-  if (at.a_left + at.b_left >= kTwoWalksFrom && at.a_left > 0) {
-    // The elements below the middle one of a, and the others.
-    const size_t a_half = at.a_left / 2;
-    const uint16_t middle = load_le<uint16_t>(at.a + 2 * a_half);
-    size_t b_half = 0;
-    for (size_t left = at.b_left; left > 0;) {
-      const size_t half = left / 2;
-      const bool below = load_le<uint16_t>(at.b + 2 * (b_half + half)) < middle;
-      b_half += below ? half + 1 : 0;
-      left = below ? left - half - 1 : half;
-    }
-    Lanes low{at.a, a_half, at.b, b_half};
-    at = {at.a + 2 * a_half, at.a_left - a_half, at.b + 2 * b_half, at.b_left - b_half};
+  if (pay_two_walks(at)) {
+    Lanes low = cut_in_two(at);
     size_t high_count = 0;
     for (; low.full() && at.full(); low.go_on(), at.go_on()) {
       count += count_step(low);
@@ -107,18 +113,49 @@ uint16_t* put_lanes(__m128i x, unsigned mask, uint16_t* to) {
   return to + __builtin_popcount(mask);
 }
 
+/// A walk that writes, and where it writes to.
+struct KeepingCommon {
+  Lanes at;
+  uint16_t* to;
+
+  bool full() const { return at.full(); }
+  void step() {
+    const __m128i x = load_lanes(at.a);
+    to = put_lanes(x, members(x, load_lanes(at.b)), to);
+    at.go_on();
+  }
+  void finish() {
+    while (full()) step();
+    to += keep_rest(at.a, at.a_left, at.b, at.b_left, to);
+  }
+};
+
+/// Walks, by two walks if that pays: the second one writes further on, where the first one does not come, and what it wrote is
+/// moved. @param to  room for the elements of a and 2 registers @return behind what was written
+template <typename Keeping>
+uint16_t* keep_by_walks(Lanes at, uint16_t* to) {
+  if (!pay_two_walks(at)) {
+    Keeping one{at, to};
+    one.finish();
+    return one.to;
+  }
+  Keeping low{cut_in_two(at), to};
+  uint16_t* const middle = to + low.at.a_left + kLanes;
+  Keeping high{at, middle};
+  while (low.full() && high.full()) {
+    low.step();
+    high.step();
+  }
+  low.finish();
+  high.finish();
+  return std::copy(middle, high.to, low.to);
+}
+
 size_t keep_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
   Lanes at{a, a_count, b, b_count};
-  uint16_t* to = out;
-  *to = 0;
-  to += at.skip_zero();
-  for (; at.full(); at.go_on()) {
-    const __m128i x = load_lanes(at.a);
-    const unsigned mask = members(x, load_lanes(at.b));
-    to = put_lanes(x, mask, to);
-  }
-  to += keep_rest(at.a, at.a_left, at.b, at.b_left, to);
-  return static_cast<size_t>(to - out);
+  *out = 0;
+  const bool has_zero = at.skip_zero();
+  return static_cast<size_t>(keep_by_walks<KeepingCommon>(at, out + has_zero) - out);
 }
 
 /// A bit for each lane of a comparison that holds.
@@ -126,15 +163,14 @@ unsigned lane_mask(__m128i compared) {
   return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(compared, _mm_setzero_si128())));
 }
 
-size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
-  constexpr unsigned kAll = (1u << kLanes) - 1;
-  Lanes at{a, a_count, b, b_count};
-  uint16_t* to = out;
-  *to = 0;
-  to += a_count > 0 && load_le<uint16_t>(a) == 0 && !(b_count > 0 && load_le<uint16_t>(b) == 0);
-  at.skip_zero();
+struct KeepingMissing {
+  static constexpr unsigned kAll = (1u << kLanes) - 1;
+  Lanes at;
+  uint16_t* to;
   unsigned found = 0;  // lanes of the current register of a that were found in b
-  while (at.full()) {
+
+  bool full() const { return at.full(); }
+  void step() {
     const __m128i x = load_lanes(at.a);
     found |= members(x, load_lanes(at.b));
     const size_t left = at.a_left;
@@ -145,16 +181,26 @@ size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size
     to += (end - to) & -goes_on;
     found &= static_cast<unsigned>(goes_on) - 1;
   }
-  if (found != 0) {
-    // b has fewer elements than a register; a has a register, some of which is done.
-    uint16_t open[kLanes];
-    const auto count = static_cast<size_t>(put_lanes(load_lanes(at.a), ~found & kAll, open) - open);
-    to += keep_missing_rest(reinterpret_cast<const std::byte*>(open), count, at.b, at.b_left, to);
-    at.a += 2 * kLanes;
-    at.a_left -= kLanes;
+  void finish() {
+    while (full()) step();
+    if (found != 0) {
+      // b has fewer elements than a register; a has a register, some of which is done.
+      uint16_t open[kLanes];
+      const auto count = static_cast<size_t>(put_lanes(load_lanes(at.a), ~found & kAll, open) - open);
+      to += keep_missing_rest(reinterpret_cast<const std::byte*>(open), count, at.b, at.b_left, to);
+      at.a += 2 * kLanes;
+      at.a_left -= kLanes;
+    }
+    to += keep_missing_rest(at.a, at.a_left, at.b, at.b_left, to);
   }
-  to += keep_missing_rest(at.a, at.a_left, at.b, at.b_left, to);
-  return static_cast<size_t>(to - out);
+};
+
+size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  Lanes at{a, a_count, b, b_count};
+  *out = 0;
+  const bool has_zero = a_count > 0 && load_le<uint16_t>(a) == 0;
+  const bool both_have_it = at.skip_zero();
+  return static_cast<size_t>(keep_by_walks<KeepingMissing>(at, out + (has_zero && !both_have_it)) - out);
 }
 
 /// Sorts a register that first rises and then falls, or a rotation of one. Source: Batcher 1968.
