@@ -11,6 +11,50 @@ namespace {
 
 #include "compact/compact_kernel_body.h"
 
+size_t count_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
+  size_t i = 0;
+  size_t j = 0;
+  size_t count = 0;
+  while (i < a_count && j < b_count) {
+    const uint16_t x = load_le<uint16_t>(a + 2 * i);
+    const uint16_t y = load_le<uint16_t>(b + 2 * j);
+    count += x == y;
+    i += x <= y;
+    j += y <= x;
+  }
+  return count;
+}
+
+size_t keep_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  size_t i = 0;
+  size_t j = 0;
+  uint16_t* at = out;
+  while (i < a_count && j < b_count) {
+    const uint16_t x = load_le<uint16_t>(a + 2 * i);
+    const uint16_t y = load_le<uint16_t>(b + 2 * j);
+    *at = x;
+    at += x == y;
+    i += x <= y;
+    j += y <= x;
+  }
+  return static_cast<size_t>(at - out);
+}
+
+size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  size_t i = 0;
+  size_t j = 0;
+  uint16_t* to = out;
+  while (i < a_count && j < b_count) {
+    const uint16_t x = load_le<uint16_t>(a + 2 * i);
+    const uint16_t y = load_le<uint16_t>(b + 2 * j);
+    *to = x;
+    to += x < y;
+    i += x <= y;
+    j += y <= x;
+  }
+  return static_cast<size_t>(copy_rest(a + 2 * i, a_count - i, to) - out);
+}
+
 size_t keep_either(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
   return merge_rest(a, a_count, b, b_count, true, out);
 }
@@ -23,8 +67,8 @@ uint32_t count_array_runs(const uint16_t* elements, size_t count) { return 1 + c
 
 }  // namespace
 
-constinit const CompactKernel kCompactKernelScalar = {count_rest,        keep_rest,        keep_either, keep_single,
-                                                      keep_missing_rest, count_array_runs, count_runs,  and_popcount_scalar};
+constinit const CompactKernel kCompactKernelScalar = {count_common, keep_common,      keep_either, keep_single,
+                                                      keep_missing, count_array_runs, count_runs,  and_popcount_scalar};
 
 uint32_t CompactKernel::count_words(const std::byte* a, const std::byte* b) const {
   uint32_t count = 0;

@@ -1,35 +1,6 @@
 // What the kernels of compact_kernel.h share: the ends of arrays that do not fill a register, and the loops over
 // words, which each file compiles for its instruction set. Included inside a namespace and a target region.
 
-size_t count_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
-  size_t i = 0;
-  size_t j = 0;
-  size_t count = 0;
-  while (i < a_count && j < b_count) {
-    const uint16_t x = load_le<uint16_t>(a + 2 * i);
-    const uint16_t y = load_le<uint16_t>(b + 2 * j);
-    count += x == y;
-    i += x <= y;
-    j += y <= x;
-  }
-  return count;
-}
-
-size_t keep_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
-  size_t i = 0;
-  size_t j = 0;
-  uint16_t* at = out;
-  while (i < a_count && j < b_count) {
-    const uint16_t x = load_le<uint16_t>(a + 2 * i);
-    const uint16_t y = load_le<uint16_t>(b + 2 * j);
-    *at = x;
-    at += x == y;
-    i += x <= y;
-    j += y <= x;
-  }
-  return static_cast<size_t>(at - out);
-}
-
 uint16_t* copy_rest(const std::byte* from, size_t count, uint16_t* to) {
   if (count > 0) std::memcpy(to, from, 2 * count);
   return to + count;
@@ -52,21 +23,6 @@ size_t merge_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t
   to = copy_rest(a + 2 * i, a_count - i, to);
   to = copy_rest(b + 2 * j, b_count - j, to);
   return static_cast<size_t>(to - out);
-}
-
-size_t keep_missing_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
-  size_t i = 0;
-  size_t j = 0;
-  uint16_t* to = out;
-  while (i < a_count && j < b_count) {
-    const uint16_t x = load_le<uint16_t>(a + 2 * i);
-    const uint16_t y = load_le<uint16_t>(b + 2 * j);
-    *to = x;
-    to += x < y;
-    i += x <= y;
-    j += y <= x;
-  }
-  return static_cast<size_t>(copy_rest(a + 2 * i, a_count - i, to) - out);
 }
 
 uint32_t count_array_runs_from(const uint16_t* elements, size_t first, size_t count) {

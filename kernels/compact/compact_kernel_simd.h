@@ -33,77 +33,76 @@ unsigned members(__m128i x, __m128i y) {
   return static_cast<unsigned>(_mm_cvtsi128_si32(_mm_cmpistrm(y, x, kMode)));
 }
 
-/// Two registers on their way through two arrays. The one with the smaller last element goes on; both if they are equal.
-struct Lanes {
-  const std::byte* a;
-  size_t a_left;
-  const std::byte* b;
-  size_t b_left;
+/// An array, register by register. The last one may have fewer elements; then its other lanes are 0.
+struct LaneCursor {
+  __m128i lanes;
+  unsigned size;  // elements of the register
+  uint16_t last;  // the last one
+  const std::byte* next;
+  size_t left;  // elements from there on
+  size_t count;
 
-  /// Skips the element 0, which only the first place can have. @return whether both have it
+  LaneCursor(const std::byte* array, size_t elements) : next(array), left(elements), count(elements) {}
+
+  unsigned mask() const { return (1u << size) - 1; }
+  /// Skips the element 0, which only the first place can have. @return whether it is there
   bool skip_zero() {
-    const bool in_a = a_left > 0 && load_le<uint16_t>(a) == 0;
-    const bool in_b = b_left > 0 && load_le<uint16_t>(b) == 0;
-    a += in_a ? 2 : 0;
-    a_left -= in_a;
-    b += in_b ? 2 : 0;
-    b_left -= in_b;
-    return in_a && in_b;
+    const bool is_there = left > 0 && load_le<uint16_t>(next) == 0;
+    next += is_there ? 2 : 0;
+    left -= is_there;
+    return is_there;
   }
-  bool full() const { return a_left >= kLanes && b_left >= kLanes; }
-  void go_on() {
-    const uint16_t last_a = load_le<uint16_t>(a + 2 * (kLanes - 1));
-    const uint16_t last_b = load_le<uint16_t>(b + 2 * (kLanes - 1));
-    // By arithmetic: which array goes on cannot be predicted, and compilers make branches of comparisons.
-    const int ahead = last_b - last_a;
-    const auto a_step = static_cast<size_t>(static_cast<int>(kLanes) & ~(ahead >> 31));
-    const auto b_step = static_cast<size_t>(static_cast<int>(kLanes) & ~(-ahead >> 31));
-    a += 2 * a_step;
-    b += 2 * b_step;
-    a_left -= a_step;
-    b_left -= b_step;
+  bool go_on() {
+    if (left >= kLanes) {
+      lanes = load_lanes(next);
+      size = kLanes;
+      last = load_le<uint16_t>(next + 2 * (kLanes - 1));
+      next += 2 * kLanes;
+      left -= kLanes;
+      return true;
+    }
+    if (left == 0) return false;
+    size = static_cast<unsigned>(left);
+    last = load_le<uint16_t>(next + 2 * (left - 1));
+    if (count >= kLanes) {
+      // The last elements of the array, those that are left in front.
+      alignas(16) static constexpr uint8_t kMoves[32] = {0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
+                                                         11,   12,   13,   14,   15,   0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                                                         0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+      const __m128i moves = load_lanes(reinterpret_cast<const std::byte*>(kMoves) + 2 * (kLanes - left));
+      lanes = _mm_shuffle_epi8(load_lanes(next - 2 * (kLanes - left)), moves);
+    } else {
+      uint16_t few[kLanes] = {};
+      std::memcpy(few, next, 2 * left);
+      lanes = load_lanes(reinterpret_cast<const std::byte*>(few));
+    }
+    next += 2 * left;
+    left = 0;
+    return true;
   }
 };
 
-/// From so many elements of both on, two walks take turns: each waits for the address of its next registers.
-constexpr size_t kTwoWalksFrom = 96;
-bool pay_two_walks(const Lanes& at) { return at.a_left + at.b_left >= kTwoWalksFrom && at.a_left > 0; }
-
-/// Leaves the elements from the middle one of a on. @return those below it
-Lanes cut_in_two(Lanes& at) {
-  const size_t a_half = at.a_left / 2;
-  const uint16_t middle = load_le<uint16_t>(at.a + 2 * a_half);
-  size_t b_half = 0;
-  for (size_t left = at.b_left; left > 0;) {
-    const size_t half = left / 2;
-    const bool below = load_le<uint16_t>(at.b + 2 * (b_half + half)) < middle;
-    b_half += below ? half + 1 : 0;
-    left = below ? left - half - 1 : half;
+/// Calls meet() for the registers of two arrays that may have common elements. The one with the smaller last element goes on;
+/// both if they are equal. That is a branch: a prediction, though often wrong, is faster than to wait for both elements.
+template <typename Meet>
+void walk_lanes(LaneCursor& x, LaneCursor& y, Meet meet) {
+  if (!x.go_on() || !y.go_on()) return;
+  for (;;) {
+    meet();
+    const uint16_t x_last = x.last;
+    const uint16_t y_last = y.last;
+    if (x_last <= y_last && !x.go_on()) return;
+    if (y_last <= x_last && !y.go_on()) return;
   }
-  const Lanes low{at.a, a_half, at.b, b_half};
-  at = {at.a + 2 * a_half, at.a_left - a_half, at.b + 2 * b_half, at.b_left - b_half};
-  return low;
-}
-
-size_t count_step(const Lanes& at) {
-  return static_cast<unsigned>(__builtin_popcount(members(load_lanes(at.a), load_lanes(at.b))));
 }
 
 size_t count_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
-  Lanes at{a, a_count, b, b_count};
-  size_t count = at.skip_zero();
-  if (pay_two_walks(at)) {
-    Lanes low = cut_in_two(at);
-    size_t high_count = 0;
-    for (; low.full() && at.full(); low.go_on(), at.go_on()) {
-      count += count_step(low);
-      high_count += count_step(at);
-    }
-    for (; low.full(); low.go_on()) count += count_step(low);
-    count += high_count + count_rest(low.a, low.a_left, low.b, low.b_left);
-  }
-  for (; at.full(); at.go_on()) count += count_step(at);
-  return count + count_rest(at.a, at.a_left, at.b, at.b_left);
+  LaneCursor x(a, a_count);
+  LaneCursor y(b, b_count);
+  const bool x_has_zero = x.skip_zero();
+  size_t count = y.skip_zero() && x_has_zero;
+  walk_lanes(x, y, [&] { count += static_cast<unsigned>(__builtin_popcount(members(x.lanes, y.lanes))); });
+  return count;
 }
 
 /// Writes the lanes whose bit is set, and behind them anything. @return behind what was written
@@ -113,94 +112,38 @@ uint16_t* put_lanes(__m128i x, unsigned mask, uint16_t* to) {
   return to + __builtin_popcount(mask);
 }
 
-/// A walk that writes, and where it writes to.
-struct KeepingCommon {
-  Lanes at;
-  uint16_t* to;
-
-  bool full() const { return at.full(); }
-  void step() {
-    const __m128i x = load_lanes(at.a);
-    to = put_lanes(x, members(x, load_lanes(at.b)), to);
-    at.go_on();
-  }
-  void finish() {
-    while (full()) step();
-    to += keep_rest(at.a, at.a_left, at.b, at.b_left, to);
-  }
-};
-
-/// Walks, by two walks if that pays: the second one writes further on, where the first one does not come, and what it wrote is
-/// moved. @param to  room for the elements of a and 2 registers @return behind what was written
-template <typename Keeping>
-uint16_t* keep_by_walks(Lanes at, uint16_t* to) {
-  if (!pay_two_walks(at)) {
-    Keeping one{at, to};
-    one.finish();
-    return one.to;
-  }
-  Keeping low{cut_in_two(at), to};
-  uint16_t* const middle = to + low.at.a_left + kLanes;
-  Keeping high{at, middle};
-  while (low.full() && high.full()) {
-    low.step();
-    high.step();
-  }
-  low.finish();
-  high.finish();
-  return std::copy(middle, high.to, low.to);
+size_t keep_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  LaneCursor x(a, a_count);
+  LaneCursor y(b, b_count);
+  const bool x_has_zero = x.skip_zero();
+  *out = 0;
+  uint16_t* to = out + (y.skip_zero() && x_has_zero);
+  walk_lanes(x, y, [&] { to = put_lanes(x.lanes, members(x.lanes, y.lanes), to); });
+  return static_cast<size_t>(to - out);
 }
 
-size_t keep_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
-  Lanes at{a, a_count, b, b_count};
+size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  LaneCursor x(a, a_count);
+  LaneCursor y(b, b_count);
+  const bool x_has_zero = x.skip_zero();
   *out = 0;
-  const bool has_zero = at.skip_zero();
-  return static_cast<size_t>(keep_by_walks<KeepingCommon>(at, out + has_zero) - out);
+  uint16_t* to = out + (!y.skip_zero() && x_has_zero);
+  bool y_is_there = y.go_on();
+  while (x.go_on()) {
+    unsigned missing = x.mask();
+    while (y_is_there) {
+      missing &= ~members(x.lanes, y.lanes);
+      if (y.last > x.last) break;
+      y_is_there = y.go_on();
+    }
+    to = put_lanes(x.lanes, missing, to);
+  }
+  return static_cast<size_t>(to - out);
 }
 
 /// A bit for each lane of a comparison that holds.
 unsigned lane_mask(__m128i compared) {
   return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(compared, _mm_setzero_si128())));
-}
-
-struct KeepingMissing {
-  static constexpr unsigned kAll = (1u << kLanes) - 1;
-  Lanes at;
-  uint16_t* to;
-  unsigned found = 0;  // lanes of the current register of a that were found in b
-
-  bool full() const { return at.full(); }
-  void step() {
-    const __m128i x = load_lanes(at.a);
-    found |= members(x, load_lanes(at.b));
-    const size_t left = at.a_left;
-    at.go_on();
-    // Every step writes, and stays there unless a goes on: whether it does cannot be predicted.
-    const uint16_t* const end = put_lanes(x, ~found & kAll, to);
-    const auto goes_on = static_cast<ptrdiff_t>((left - at.a_left) / kLanes);
-    to += (end - to) & -goes_on;
-    found &= static_cast<unsigned>(goes_on) - 1;
-  }
-  void finish() {
-    while (full()) step();
-    if (found != 0) {
-      // b has fewer elements than a register; a has a register, some of which is done.
-      uint16_t open[kLanes];
-      const auto count = static_cast<size_t>(put_lanes(load_lanes(at.a), ~found & kAll, open) - open);
-      to += keep_missing_rest(reinterpret_cast<const std::byte*>(open), count, at.b, at.b_left, to);
-      at.a += 2 * kLanes;
-      at.a_left -= kLanes;
-    }
-    to += keep_missing_rest(at.a, at.a_left, at.b, at.b_left, to);
-  }
-};
-
-size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
-  Lanes at{a, a_count, b, b_count};
-  *out = 0;
-  const bool has_zero = a_count > 0 && load_le<uint16_t>(a) == 0;
-  const bool both_have_it = at.skip_zero();
-  return static_cast<size_t>(keep_by_walks<KeepingMissing>(at, out + (has_zero && !both_have_it)) - out);
 }
 
 /// Sorts a register that first rises and then falls, or a rotation of one. Source: Batcher 1968.
