@@ -7,8 +7,6 @@ namespace batmap {
 
 namespace {
 
-/// An array this many times as long as another one is searched for the elements of the shorter one.
-constexpr uint32_t kGallopFrom = 32;
 // ---- pairs of kinds, each with a function that sees the common elements of an array and another block
 
 /// Calls see(x) for the elements of the short array that are in the long one.
@@ -174,7 +172,8 @@ size_t filter_array(const CompactBlock& array, const CompactBlock& other, bool m
   if (members && is(other, BlockKind::kArray)) {
     const CompactBlock& few = array.count < other.count ? array : other;
     const CompactBlock& many = array.count < other.count ? other : array;
-    if (few.count * kGallopFrom >= many.count) return kernel.keep_common(few.data, few.count, many.data, many.count, out);
+    if (few.count * kernel.gallop_from >= many.count)
+      return kernel.keep_common(few.data, few.count, many.data, many.count, out);
     uint16_t* to = out;
     gallop(few, many, [&](uint32_t x) { *to++ = static_cast<uint16_t>(x); });
     return static_cast<size_t>(to - out);
@@ -228,7 +227,7 @@ uint32_t count_common(const CompactBlock& a, const CompactBlock& b, const Compac
   if (is(a, BlockKind::kArray) && is(b, BlockKind::kArray)) {
     const CompactBlock& few = a.count < b.count ? a : b;
     const CompactBlock& many = a.count < b.count ? b : a;
-    if (few.count * kGallopFrom >= many.count)
+    if (few.count * kernel.gallop_from >= many.count)
       return static_cast<uint32_t>(kernel.count_common(few.data, few.count, many.data, many.count));
     uint32_t count = 0;
     gallop(few, many, [&](uint32_t) { ++count; });

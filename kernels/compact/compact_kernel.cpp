@@ -67,8 +67,9 @@ uint32_t count_array_runs(const uint16_t* elements, size_t count) { return 1 + c
 
 }  // namespace
 
-constinit const CompactKernel kCompactKernelScalar = {count_common, keep_common,      keep_either, keep_single,
-                                                      keep_missing, count_array_runs, count_runs,  and_popcount_scalar};
+constinit const CompactKernel kCompactKernelScalar = {count_common, keep_common,         keep_either,
+                                                      keep_single,  keep_missing,        count_array_runs,
+                                                      count_runs,   and_popcount_scalar, 32};
 
 uint32_t CompactKernel::count_words(const std::byte* a, const std::byte* b) const {
   uint32_t count = 0;

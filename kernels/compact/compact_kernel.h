@@ -38,6 +38,9 @@ struct CompactKernel {
 
   AndPopcount and_popcount;
 
+  /// An array so many times as long as another one is searched for the elements of the shorter one.
+  uint32_t gallop_from;
+
   /// The bits that are set in both of two bitmaps of 1,024 words, at any alignment.
   uint32_t count_words(const std::byte* a, const std::byte* b) const;
 };

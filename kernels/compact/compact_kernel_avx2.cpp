@@ -21,8 +21,9 @@ namespace {
 
 }  // namespace
 
-constinit const CompactKernel kCompactKernelAvx2 = {count_common, keep_common,      keep_either, keep_single,
-                                                    keep_missing, count_array_runs, count_runs,  and_popcount_avx2};
+constinit const CompactKernel kCompactKernelAvx2 = {count_common, keep_common,       keep_either,
+                                                    keep_single,  keep_missing,      count_array_runs,
+                                                    count_runs,   and_popcount_avx2, kGallopFrom};
 
 }  // namespace batmap
 

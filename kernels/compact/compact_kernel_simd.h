@@ -5,6 +5,7 @@
 // region, after compact_kernel_body.h.
 
 constexpr size_t kLanes = 8;
+constexpr uint32_t kGallopFrom = 256;  // a walk over many registers of one array is well predicted
 
 /// Moves the lanes whose bit is set in the mask to the front.
 struct LaneMoves {
