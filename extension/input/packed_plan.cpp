@@ -114,12 +114,12 @@ PackedPlan with_packing(PlannedStmt* plan, const RowColumns& columns) {
 
 }  // namespace
 
-PackedPlan plan_packed(Query* query, const char* text, const RowColumns& columns) {
+PackedPlan plan_packed(Query* query, const char* text, const RowColumns& columns, int options) {
   const Wanted before = wanted;
   PlannedStmt* plan = nullptr;
   wanted = {query, columns};
   PG_TRY();
-  { plan = plan_select(query, text); }
+  { plan = plan_select(query, text, options); }
   PG_FINALLY();
   { wanted = before; }
   PG_END_TRY();

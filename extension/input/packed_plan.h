@@ -19,9 +19,10 @@ struct PackedPlan {
   bool in_parallel;  // workers pack
 };
 
-/// @param query  analysed, of two columns; planning modifies it
-/// @param text   its text, for errors
-PackedPlan plan_packed(Query* query, const char* text, const RowColumns& columns);
+/// @param query    analysed, of two columns; planning modifies it
+/// @param text     its text, for errors
+/// @param options  CURSOR_OPT_PARALLEL_OK, or 0 if the rows must keep their order
+PackedPlan plan_packed(Query* query, const char* text, const RowColumns& columns, int options = CURSOR_OPT_PARALLEL_OK);
 
 /// Called once, at load. Installs the hook that tells the planner the cost of packing in workers. It applies
 /// only to queries that plan_packed() plans.

@@ -46,10 +46,11 @@ void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& 
   add_dictionary(encoders[0], type, collation, context, meter);
   encoders[1].dictionary = encoders[0].dictionary;
   PackedPlan plan{};
-  if (!input.keeps_order && !OidIsValid(type))
-    plan = plan_packed(analyzed, query.text, {encoders[0].kind, encoders[1].kind, 0, 0});
+  const int options = input.keeps_order ? 0 : CURSOR_OPT_PARALLEL_OK;
+  if (!OidIsValid(type))
+    plan = plan_packed(analyzed, query.text, {encoders[0].kind, encoders[1].kind, 0, 0}, options);
   else
-    plan.plan = plan_select(analyzed, query.text, input.keeps_order ? 0 : CURSOR_OPT_PARALLEL_OK);
+    plan.plan = plan_select(analyzed, query.text, options);
   RowLogSink sink{input.log, input.progress, false};
   if (plan.packed)
     read_inner_chunks(plan.plan, query.text, sink);
