@@ -25,7 +25,7 @@ void write_episode_counts(EpisodeRun& run, const EpisodeShape& shape, GrowingBuf
                           const ExecutionOptions& options);
 
 /// Counts given episodes. Appends a finished value with those that occur, and the totals of all rows. Memory: the axes of the
-/// rows with events of the candidates, and 16 bytes an event of each candidate.
+/// rows with events of the candidates, and 16 bytes an event of each candidate, or 32 if a stream comes in pieces.
 /// @param log         consumed; events are integers
 /// @param candidates  a finished value, whose shape says what is counted
 /// @throws Error, std::bad_alloc
