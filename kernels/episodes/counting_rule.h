@@ -8,7 +8,6 @@
 // (event_stream.h) goes on where it stopped, if this time is kept for each episode.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 

@@ -28,6 +28,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,10 +101,11 @@ class EventLog {
 struct PieceBounds {
   int64_t counted_to = -1;  // if it continues a stream: events up to this time were on the axis before
   int64_t context = 0;      // those of so many ticks are on it again
-  int64_t step = 0;         // how much of the context is for one gap
+  int64_t step = 0;         // how much of the context is for one gap; 0 if the context is the whole stream
   bool crosses = false;     // two events after counted_to were on one axis before, too
 
-  /// Up to this time, occurrences of the first `length` events of an episode may lack an event that is not on the axis.
+  /// Entries of the first `length` events that end later are made from the axis and the entry that is carried for one event
+  /// less. Of those that end up to this time, the last one is carried.
   /// @param before  the last time before the piece: counted_to or, as the next piece sees it, the last time of this one
   int64_t settled_to(size_t length, int64_t before) const {
     return before < 0 ? -1 : before - context + static_cast<int64_t>(length - 1) * step;
@@ -242,10 +244,11 @@ class EventStreams {
   }
   /// Gaps are cut to this.
   int64_t reach() const { return reach_; }
-  /// The largest lower end of these gaps.
+  /// The largest lower end of these gaps, but for those that no two events have.
   int64_t lag(std::span<const Gap> gaps) const {
     int64_t lag = 0;
-    for (const Gap& gap : gaps) lag = std::max(lag, std::min(gap.low, reach_));
+    for (const Gap& gap : gaps)
+      if (gap.low < std::min(gap.high, reach_)) lag = std::max(lag, gap.low);
     return lag;
   }
   /// Are the axes in files?

@@ -122,7 +122,8 @@ class Extensions {
     const EpisodeView episode = decode_(prefix);
     for (size_t k = 0; k < views_.size(); ++k) {
       const FrontierView frontier = trackers_[k].frontier(episode, episode.length(), carried);
-      if (frontier.size > 0) count_axis(views_[k], frontier, prefix.back(), candidates, blocked_to);
+      if (frontier.size > 0 && reaches_new_events(views_[k], frontier))
+        count_axis(views_[k], frontier, prefix.back(), candidates, blocked_to);
     }
     std::sort(counted_.begin(), counted_.end());
     for (const uint32_t step : counted_)
@@ -132,6 +133,13 @@ class Extensions {
   }
 
  private:
+  /// An entry that is carried may be too old for all events of the axis.
+  bool reaches_new_events(const EventStreamView& view, FrontierView frontier) const {
+    int64_t high = 0;
+    for (const Gap& gap : gaps_) high = std::max(high, view.cut(gap).high);
+    return frontier.ends[frontier.size - 1] + high > view.piece.counted_to;
+  }
+
   template <typename Candidates>
   void count_axis(const EventStreamView& view, FrontierView frontier, uint32_t last, const Candidates& candidates,
                   std::span<int64_t> blocked_to) {
@@ -207,12 +215,16 @@ class Extensions {
       at = gallop(view.times, at, view.events, [&](int64_t u) { return u <= end + low; });
       const size_t first = at;
       const int64_t max_time = k + 1 < frontier.size ? std::min(end + high, frontier.ends[k + 1] + low) : end + high;
-      for (; at < view.events && view.times[at] <= max_time; ++at) {
-        const uint32_t symbol = view.symbols[at];
-        if (blocked_to_[symbol] >= start) continue;
-        if (counts_[symbol] == 0) reached_symbols_[reached++] = symbol;
-        blocked_to_[symbol] = blocked_to(view.times[at]);
-        ++counts_[symbol];
+      for (size_t slice = at; at == slice && slice < view.events;) {
+        slice = std::min(view.events, at + kWorkAPoll);
+        for (; at < slice && view.times[at] <= max_time; ++at) {
+          const uint32_t symbol = view.symbols[at];
+          if (blocked_to_[symbol] >= start) continue;
+          if (counts_[symbol] == 0) reached_symbols_[reached++] = symbol;
+          blocked_to_[symbol] = blocked_to(view.times[at]);
+          ++counts_[symbol];
+        }
+        if (at == slice) options_.cancel.throw_if_requested();
       }
       if ((work += at - first + 1) < kWorkAPoll) continue;
       work = 0;
@@ -268,7 +280,7 @@ bool LevelWise::next() {
     found = first_level();
   } else if (!by_device(found)) {
     if (method_)
-      found = by_batches(kBatch, [this](const EpisodeBatch& batch, std::vector<uint64_t>& counts) {
+      found = by_batches(batch_of_forced_method(), [this](const EpisodeBatch& batch, std::vector<uint64_t>& counts) {
         count_in_parts(streams_, batch, method_, counts, options_);
       });
     else
@@ -375,20 +387,22 @@ EpisodeLevel LevelWise::by_prefixes() const {
   return all;
 }
 
-/// The prefixes from `from` on whose candidates have counters at once. @param first_counter  [prefix - from] filled
+/// The prefixes from `from` on whose candidates have counters at once. @param before  [prefix - from] filled
 /// @return the first one that has none
-size_t LevelWise::prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_counter) const {
+size_t LevelWise::prefixes_at_once(size_t from, GrowingBuffer<Counted>& before) const {
   const bool has_pieces = streams_.has_pieces();
   const uint64_t a_counter = sizeof(uint64_t) + (has_pieces ? sizeof(int64_t) : 0);
   const uint64_t a_prefix = has_pieces ? level_.length * sizeof(Occurrence) : 0;
-  first_counter.shrink(0);
-  first_counter.push_back(0);
+  before.shrink(0);
+  before.push_back({});
   size_t to = from;
   for (; to < level_.size(); ++to) {
     if (to % kWorkAPoll == 0) options_.cancel.throw_if_requested();
-    const uint64_t counters = first_counter[to - from] + candidates_of(to).size();
-    if (to > from && counters * a_counter + (to - from + 1) * a_prefix > options_.work_bytes / kCountersShare) break;
-    first_counter.push_back(counters);
+    Counted all = before[to - from];
+    all.candidates += candidates_of(to).size();
+    all.prefixes += all.candidates > before[to - from].candidates;
+    if (to > from && all.candidates * a_counter + all.prefixes * a_prefix > options_.work_bytes / kCountersShare) break;
+    before.push_back(all);
   }
   return to;
 }
@@ -396,12 +410,13 @@ size_t LevelWise::prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_c
 EpisodeLevel LevelWise::by_prefixes_in_files() const {
   EpisodeLevel found(*options_.memory);
   found.length = level_.length + 1;
-  GrowingBuffer<uint64_t> first_counter(*options_.memory);
+  GrowingBuffer<Counted> before(*options_.memory);
   for (size_t from = 0; from < level_.size();) {
-    const size_t to = prefixes_at_once(from, first_counter);
-    Buffer<uint64_t> counters(*options_.memory, first_counter[to - from], Fill::kZero);
-    BetweenPieces blocked(streams_, counters.size(), kNothingBlocked, *options_.memory);
-    BetweenPieces carried(streams_, (to - from) * level_.length, kNoOccurrence, *options_.memory);
+    const size_t to = prefixes_at_once(from, before);
+    const Counted all = before[to - from];
+    Buffer<uint64_t> counters(*options_.memory, all.candidates, Fill::kZero);
+    BetweenPieces blocked(streams_, all.candidates, kNothingBlocked, *options_.memory);
+    BetweenPieces carried(streams_, all.prefixes * level_.length, kNoOccurrence, *options_.memory);
     const size_t tasks = std::min(to - from, kTasksAThread * static_cast<size_t>(std::max(options_.threads, 1)));
     if (counters.size() > 0) {
       streams_.for_parts(found.length, streams_.lag(gaps_), options_, [&](const EventPart& part) {
@@ -414,11 +429,11 @@ EpisodeLevel LevelWise::by_prefixes_in_files() const {
           for (size_t k = from + (to - from) * task / tasks; k < from + (to - from) * (task + 1) / tasks; ++k) {
             const Candidates candidates = candidates_of(k);
             if (candidates.size() == 0) continue;
-            const uint64_t first = first_counter[k - from];
+            const auto [first, prefix] = before[k - from];
             uint64_t* const own_counters = counters.data() + first;
             size_t at = 0;
             const auto own_blocked = blocked_to.empty() ? blocked_to : blocked_to.subspan(first, candidates.size());
-            const auto own_entries = entries.empty() ? entries : entries.subspan((k - from) * level_.length, level_.length);
+            const auto own_entries = entries.empty() ? entries : entries.subspan(prefix * level_.length, level_.length);
             own->count(level_[k], candidates, own_blocked, own_entries, [&](uint32_t step, uint64_t support) {
               while (at < candidates.size() && candidates[at] < step) ++at;
               if (at < candidates.size() && candidates[at] == step) own_counters[at] += support;
@@ -431,12 +446,20 @@ EpisodeLevel LevelWise::by_prefixes_in_files() const {
       const Candidates candidates = candidates_of(k);
       found.candidates += count_candidates(k, candidates);
       for (size_t at = 0; at < candidates.size(); ++at)
-        if (const uint64_t support = counters[first_counter[k - from] + at]; support >= min_count_)
+        if (const uint64_t support = counters[before[k - from].candidates + at]; support >= min_count_)
           append_extension(found, level_[k], candidates[at], support);
     }
     from = to;
   }
   return found;
+}
+
+/// Candidates that a forced method counts at once.
+size_t LevelWise::batch_of_forced_method() const {
+  if (!streams_.in_files()) return kBatch;
+  const size_t length = level_.length + 1;
+  const size_t a_candidate = length * (sizeof(uint32_t) + sizeof(Gap) + sizeof(Occurrence)) + 2 * sizeof(uint64_t);
+  return std::clamp<size_t>(options_.work_bytes / kCountersShare / a_candidate, 1, kBatch);
 }
 
 /// @param count  gets batches of candidates, and counts to add to

@@ -13,11 +13,11 @@
 //
 // Events in files are counted part by part, and the counts of each candidate are added. A part is loaded once for as many
 // candidates as may have a counter in memory. If a stream comes in pieces, each counter has the time up to which occurrences of
-// its candidate are blocked (counting_rule.h).
+// its candidate are blocked (counting_rule.h), and each prefix the entries that are carried (tracking.h).
 //
 // Cost of a level: for each prefix the events that it reaches, or those of its candidates' last symbols.
 // Memory: for each frequent episode of two levels, 4 bytes a symbol and 8 for the support. With events in files 8 bytes a
-// candidate that is counted at once, or 16 with pieces.
+// candidate that is counted at once; with pieces 16, and 16 for each symbol of a prefix.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,13 @@ class LevelWise {
   EpisodeLevel first_level() const;
   EpisodeLevel by_prefixes() const;
   EpisodeLevel by_prefixes_in_files() const;
-  size_t prefixes_at_once(size_t from, GrowingBuffer<uint64_t>& first_counter) const;
+  /// What comes before a prefix, among those that are counted at once.
+  struct Counted {
+    uint64_t candidates = 0;
+    uint64_t prefixes = 0;  // that have candidates
+  };
+  size_t prefixes_at_once(size_t from, GrowingBuffer<Counted>& before) const;
+  size_t batch_of_forced_method() const;
   template <typename Count>
   EpisodeLevel by_batches(size_t batch_size, Count count) const;
   bool by_device(EpisodeLevel& found) const;

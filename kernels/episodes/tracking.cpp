@@ -111,19 +111,9 @@ uint64_t count_symbol(const EventStreamView& view, uint32_t symbol, int64_t& blo
   return static_cast<uint64_t>(list.end() - first);
 }
 
-void Tracker::Level::begin(const Occurrence* carried, size_t more) {
-  ends.shrink(0);
-  starts.shrink(0);
-  ends.room(more + 1);
-  starts.room(more + 1);
-  if (carried == nullptr || *carried == kNoOccurrence) return;
-  ends.push_back(carried->end);
-  starts.push_back(carried->start);
-}
-
 FrontierView Tracker::level(size_t length) const {
   if (length > 1) return levels_[length - 2].view();
-  return is_carried_ ? first_level_.view() : of_symbol(view_.list(first_));
+  return of_symbol(is_carried_ ? first_level_.span() : view_.list(first_));
 }
 
 void Tracker::start(uint32_t symbol, std::span<Occurrence> carried) {
@@ -131,11 +121,11 @@ void Tracker::start(uint32_t symbol, std::span<Occurrence> carried) {
   is_carried_ = !carried.empty();
   if (!is_carried_) return;
   const std::span<const int64_t> list = view_.list(symbol);
-  first_level_.begin(&carried[0], list.size());
-  for (GrowingBuffer<int64_t>* const column : {&first_level_.ends, &first_level_.starts}) {
-    std::copy(list.begin(), list.end(), column->room(list.size()));
-    column->add(list.size());
-  }
+  first_level_.shrink(0);
+  first_level_.room(list.size() + 1);
+  if (carried[0] != kNoOccurrence) first_level_.push_back(carried[0].end);
+  std::copy(list.begin(), list.end(), first_level_.end());
+  first_level_.add(list.size());
 }
 
 /// Sets the entry of the first `length` symbols that the next piece needs.
@@ -153,7 +143,12 @@ void Tracker::extend(FrontierView from, EpisodeView episode, size_t length, std:
   to.gap = episode.gaps[length - 1];
   std::span<const int64_t> list = view_.list(to.symbol);
   if (!carried.empty()) list = EventStreamView::later(list, view_.piece.settled_to(length + 1, view_.piece.counted_to));
-  to.begin(carried.empty() ? nullptr : &carried[length], list.size());
+  to.ends.shrink(0);
+  to.starts.shrink(0);
+  if (!carried.empty() && carried[length] != kNoOccurrence) {
+    to.ends.push_back(carried[length].end);
+    to.starts.push_back(carried[length].start);
+  }
   int64_t* end = to.ends.room(list.size());
   int64_t* start = to.starts.room(list.size());
   extend_polled(from, list, view_.cut(to.gap), options_.cancel, [&](int64_t e, int64_t s) {
@@ -180,7 +175,7 @@ FrontierView Tracker::frontier(EpisodeView episode, size_t length, std::span<Occ
     extend(found, episode, valid_, carried, levels_[valid_ - 1]);
     found = levels_[valid_ - 1].view();
   }
-  for (size_t known = 1; known <= std::min(valid_, length); ++known) carry(level(known), known, carried);
+  for (size_t known = 1; known <= valid_; ++known) carry(level(known), known, carried);
   for (size_t grown = valid_; grown < length && found.size > 0; ++grown) {
     Level& to = longer_[grown % 2];
     extend(found, episode, grown, carried, to);

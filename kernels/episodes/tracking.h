@@ -7,8 +7,8 @@
 // EP's two ways, count-scan-write (IV-E) or atomic (IV-D).
 //
 // Over pieces of a stream, a Tracker carries one entry for each prefix: the last one up to the time from which the next axis
-// has all entries itself (PieceBounds). Entries before it cannot matter, because later events take the last entry that ends
-// early enough. So the upper end of a gap may be as large as it likes. The lower ends make the context: an event may have to
+// makes all entries itself, from its events and the entries that are carried (PieceBounds). Entries before it cannot matter,
+// because later events take the last entry that ends early enough. So the upper end of a gap may be as large as it likes. The lower ends make the context: an event may have to
 // look for its entry so far back.
 //
 // Cost: a step for each event of the episode's symbols; for track_all() a step for each occurrence, which may be very many.
@@ -57,8 +57,6 @@ class Tracker {
   struct Level {
     explicit Level(MemoryMeter& meter) : ends(meter), starts(meter) {}
     FrontierView view() const { return {ends.begin(), starts.begin(), ends.size()}; }
-    /// Empties it, but for the entry that is carried, and has room for `more`.
-    void begin(const Occurrence* carried, size_t more);
 
     uint32_t symbol = 0;
     Gap gap{};
@@ -74,7 +72,7 @@ class Tracker {
   const ExecutionOptions& options_;
   uint32_t first_ = 0;
   bool is_carried_ = false;  // whether first_level_ holds the frontier of the first symbol; else its list does
-  Level first_level_;
+  GrowingBuffer<int64_t> first_level_;
   std::vector<Level> levels_;  // [k] for the first k + 2 symbols
   size_t valid_ = 0;           // length of the prefix whose frontiers are valid
   Level longer_[2];            // of the prefix that grows, and of the one before
