@@ -72,4 +72,6 @@ part_event_files() {
         "$count batmap_episodes('SELECT time, kind FROM events', gaps => ARRAY[0, NULL], min_count => $((events / 250)), max_length => 3);"
     from_files_and_in_memory event_files "window pairs, batmap.work_mem 32MB" "SET batmap.work_mem = '32MB';" \
         "$count batmap_window_pairs('SELECT time, kind FROM events', within => 40, counting => 'occurrences', min_count => $((events / 500)));"
+    from_files_and_in_memory event_files "a window over a tenth of the stream, batmap.work_mem 32MB" "SET batmap.work_mem = '32MB';" \
+        "$count batmap_window_pairs('SELECT time, kind FROM events', within => $events, counting => 'occurrences', min_count => 1);"
 }

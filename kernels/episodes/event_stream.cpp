@@ -46,6 +46,7 @@ void in_slices(size_t count, const CancelToken& cancel, Body body) {
 
 /// The rows of some partitions that a run loads at once: grouping takes up to 36 bytes a row.
 constexpr uint64_t kWorkBytesARow = 128;
+constexpr uint64_t kAxisBytesAnEvent = 36;  // while an axis is made
 
 KeyCodes codes_of(const EventLog& log, int64_t EventLog::Row::*key, const ExecutionOptions& options) {
   Span keys;
@@ -505,13 +506,27 @@ std::optional<EventPart> EventStreams::PartReader::next() {
     load_two();
   else
     load_pieces();
-  return EventPart{axes_, part.is_piece, part.continues};
+  EventPart loaded{axes_, part.is_piece, part.continues};
+  if (part.is_piece && by_twos_ && !bounds_.crosses && reach_from_ < reach_to_) loaded.in_reach = in_reach_.span();
+  return loaded;
 }
 
-/// Is there a piece that is shorter than the reach?
-bool EventStreams::has_short_pieces() const {
-  return std::ranges::any_of(
-      parts_, [this](const StoredPart& part) { return part.is_piece && part.last_time - part.first_time < reach_; });
+bool EventStreams::has_long_windows(const ExecutionOptions& options) const {
+  uint64_t most = 0;
+  for (size_t begin = 0; begin < parts_.size();) {
+    uint64_t events = 0;
+    size_t end = begin;
+    const int64_t counted_to = parts_[begin].continues ? parts_[begin - 1].last_time : -1;
+    // As load_pieces(), but with all events of a piece that is partly in the context.
+    for (size_t k = begin; k-- > 0 && parts_[k + 1].continues && parts_[k].last_time > counted_to - reach_;)
+      events += parts_[k].events;
+    do {
+      events += parts_[end++].events;
+    } while (end < parts_.size() && parts_[end].continues && parts_[end - 1].last_time - counted_to < reach_);
+    if (parts_[begin].is_piece) most = std::max(most, events);
+    begin = end;
+  }
+  return most > options.work_bytes / kAxisBytesAnEvent;
 }
 
 void EventStreams::PartReader::load_axes(const StoredPart& part) {
@@ -555,21 +570,53 @@ void EventStreams::PartReader::load_pieces() {
   load_axis({{begin, at_}}, kept_times, kept_symbols);
 }
 
-/// Loads a piece alone, and then with each earlier one of its stream that it reaches.
+/// Loads a piece alone, and then with each earlier one that is partly in reach.
 void EventStreams::PartReader::load_two() {
   const std::vector<StoredPart>& parts = streams_.parts_;
-  Buffer<int64_t> no_times(*options_.memory, 0);
-  Buffer<uint32_t> no_symbols(*options_.memory, 0);
-  bounds_.crosses = earlier_ < at_;
-  bounds_.counted_to = bounds_.crosses ? parts[earlier_].last_time : -1;
-  if (bounds_.crosses)
-    load_axis({{earlier_, earlier_ + 1}, {at_, at_ + 1}}, no_times, no_symbols);
-  else
+  axes_.clear();
+  const bool is_alone = earlier_ == at_;
+  if (is_alone) count_in_reach();
+  bounds_.crosses = !is_alone;
+  bounds_.counted_to = is_alone ? -1 : parts[earlier_].last_time;
+  Buffer<int64_t> no_times;
+  Buffer<uint32_t> no_symbols;
+  if (is_alone)
     load_axis({{at_, at_ + 1}}, no_times, no_symbols);
-  if (parts[earlier_].continues && parts[earlier_ - 1].last_time >= parts[at_].first_time - bounds_.context)
-    --earlier_;
+  else
+    load_axis({{earlier_, earlier_ + 1}, {at_, at_ + 1}}, no_times, no_symbols);
+  const size_t next = is_alone ? reach_from_ : earlier_;
+  if (next > stream_ && parts[next - 1].last_time >= parts[at_].first_time - bounds_.context)
+    earlier_ = next - 1;
   else
     earlier_ = ++at_;
+}
+
+/// Counts the events of the earlier pieces that are wholly in reach of the whole piece. From one piece to the next, some pieces
+/// come into reach, and some leave it.
+void EventStreams::PartReader::count_in_reach() {
+  const std::vector<StoredPart>& parts = streams_.parts_;
+  if (in_reach_.empty()) in_reach_ = Buffer<uint64_t>(*options_.memory, streams_.symbols(), Fill::kZero);
+  if (!parts[at_].continues) stream_ = at_;
+  size_t from = std::max(stream_, reach_from_);
+  while (from < at_ && parts[from].first_time < parts[at_].last_time - bounds_.context) ++from;
+  if (from >= reach_to_) {
+    std::fill(in_reach_.begin(), in_reach_.end(), 0);
+    reach_from_ = reach_to_ = from;
+  }
+  while (reach_from_ < from) add_counts(reach_from_++, false);
+  while (reach_to_ < at_) add_counts(reach_to_++, true);
+}
+
+void EventStreams::PartReader::add_counts(size_t piece, bool add) {
+  TempFile& file = *streams_.parts_[piece].file;
+  file.rewind();
+  const EventStream::Sizes sizes = EventStream::read_sizes(file);
+  Buffer<int64_t> times(*options_.memory, sizes.events);
+  Buffer<uint32_t> symbols(*options_.memory, sizes.events);
+  GrowingBuffer<EventStream::Stretch> stretches(*options_.memory);
+  EventStream::read_events(file, sizes, times.data(), symbols.data(), stretches, options_.cancel);
+  const uint64_t more = add ? 1 : ~uint64_t{0};
+  for (const uint32_t symbol : symbols) in_reach_[symbol] += more;
 }
 
 /// Makes the axis of these ranges of pieces. @param kept_times, kept_symbols  come before them; given back

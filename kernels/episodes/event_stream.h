@@ -19,7 +19,8 @@
 // last events before it. Tracking keeps more for each episode (tracking.h), so its context has only to be as long as the lower
 // ends of the gaps. For other counters it is as long as an occurrence may be. If a context is long, several pieces are
 // loaded at once, so that at most half of the events that are loaded were seen before. Who counts pairs of events within a
-// window that is longer than a piece gets each piece alone, and then with each earlier one that the window reaches.
+// window so long that its context does not fit gets each piece alone, with the numbers of events in earlier pieces that are
+// wholly in reach, and then with each earlier piece that is partly in reach. So each piece is read a few times.
 //
 // Source: EP IV-A (lists of positions); the axis is ours.
 #pragma once
@@ -199,6 +200,8 @@ struct EventPart {
   std::span<const EventStream> axes;
   bool is_piece;   // it has one axis, with some pieces of one stream
   bool continues;  // this stream began in the part before
+  // [symbol] events that are not on the axis, each in reach of each on it, if windows ask (for_windows); empty: none
+  std::span<const uint64_t> in_reach = {};
 };
 
 /// Totals of the rows before any event is dropped.
@@ -234,14 +237,17 @@ class EventStreams {
     PartReader reader(*this, length, step, options);
     while (const std::optional<EventPart> part = reader.next()) visit(*part);
   }
-  /// The same for those who count pairs of events that are at most reach() apart: the axes together have all of them.
+  /// The same for those who count pairs of events that are at most reach() apart. The pairs of a part are those on an axis that
+  /// its PieceBounds do not exclude, and those of an event on the axis and one of EventPart::in_reach.
   template <typename Visit>
   void for_windows(const ExecutionOptions& options, Visit visit) const {
     if (!in_files_) return visit(EventPart{axes_, false, false});
     constexpr size_t kPair = 2;
-    PartReader reader(*this, kPair, reach_, options, has_short_pieces());
+    PartReader reader(*this, kPair, reach_, options, has_long_windows(options));
     while (const std::optional<EventPart> part = reader.next()) visit(*part);
   }
+  /// Is a context of reach() too long for the memory of a part?
+  bool has_long_windows(const ExecutionOptions& options) const;
   /// Gaps are cut to this.
   int64_t reach() const { return reach_; }
   /// The largest lower end of these gaps, but for those that no two events have.
@@ -288,7 +294,7 @@ class EventStreams {
   /// Loads one part after the other.
   class PartReader {
    public:
-    /// @param by_twos  whether pieces come in pairs, not behind a context
+    /// @param by_twos  whether pieces come alone and in twos, not behind a context
     PartReader(const EventStreams& streams, size_t length, int64_t step, const ExecutionOptions& options,
                bool by_twos = false);
     /// The next part, which is valid until the next call. Empty at the end.
@@ -302,18 +308,24 @@ class EventStreams {
     void load_axes(const StoredPart& part);
     void load_pieces();
     void load_two();
+    void count_in_reach();
+    void add_counts(size_t piece, bool add);
     void load_axis(std::initializer_list<PieceRange> ranges, Buffer<int64_t>& kept_times, Buffer<uint32_t>& kept_symbols);
 
     const EventStreams& streams_;
     const ExecutionOptions& options_;
     PieceBounds bounds_;
     bool by_twos_;
-    size_t at_ = 0;       // of the next stored part
-    size_t earlier_ = 0;  // by twos: the piece that comes with it, or at_
+    size_t at_ = 0;  // of the next stored part
+    // By twos:
+    size_t earlier_ = 0;     // the piece that comes with it, or at_
+    size_t stream_ = 0;      // the first piece of its stream
+    size_t reach_from_ = 0;  // the pieces [from, to) are counted in in_reach_
+    size_t reach_to_ = 0;
+    Buffer<uint64_t> in_reach_;  // [symbol]
     std::vector<EventStream> axes_;
   };
 
-  bool has_short_pieces() const;
   void group_rows(EventLog log, Grouping& grouping);
   void group_files(EventPartitions& rows, Grouping& grouping);
 

@@ -51,7 +51,7 @@ void add_pairs(GrowingBuffer<WindowPair>& sum, const GrowingBuffer<WindowPair>& 
   sum = std::move(both);
 }
 
-/// An upper bound of the events in the windows of an item.
+/// An estimate of the events in the windows of an item.
 double events_reached(const EventStreamView& view, uint32_t item, int64_t window) {
   const double a_tick = static_cast<double>(view.events) / static_cast<double>(view.ticks());
   const auto own = static_cast<double>(view.list(item).size());
@@ -63,24 +63,27 @@ double events_reached(const EventStreamView& view, uint32_t item, int64_t window
 /// Counts the pairs of one item after the other, in one thread.
 class WindowPairRun::Counter {
  public:
-  Counter(std::span<const EventStream> axes, uint32_t items, const WindowPairQuery& query, const ExecutionOptions& options)
+  Counter(const EventPart& part, uint32_t items, const WindowPairQuery& query, const ExecutionOptions& options)
       : query_(query),
         options_(options),
+        in_reach_(part.in_reach),
         counts_(*options.memory, items, Fill::kZero),
         blocked_to_(*options.memory, items),
         reached_(*options.memory) {
-    for (const EventStream& axis : axes) views_.push_back(axis.view());
+    for (const EventStream& axis : part.axes) views_.push_back(axis.view());
   }
 
   /// Appends the frequent pairs of an item with larger ones, in order.
   /// @param partners  symbols, ascending: only these; nullptr: all
   void count(uint32_t item, const std::vector<uint32_t>* partners, uint64_t min_count, GrowingBuffer<WindowPair>& found) {
     for (const EventStreamView& view : views_) {
-      if (view.list(item).empty()) continue;
-      if (partners != nullptr && merges_are_cheaper(view, item, *partners))
-        merge(view, item, *partners);
-      else
-        walk(view, item);
+      if (!view.list(item).empty()) {
+        if (partners != nullptr && merges_are_cheaper(view, item, *partners))
+          merge(view, item, *partners);
+        else
+          walk(view, item);
+      }
+      if (!in_reach_.empty()) count_in_reach(view, item);
     }
     std::sort(reached_.begin(), reached_.end());
     const auto is_partner = [&](uint32_t other) {
@@ -117,6 +120,22 @@ class WindowPairRun::Counter {
       return to > from ? to - from : 0;
     }
   };
+
+  /// Counts the pairs of an event on the axis and one that is not.
+  void count_in_reach(const EventStreamView& view, uint32_t item) {
+    const uint64_t here = view.list(item).size();
+    const uint64_t there = in_reach_[item];
+    if (here + there == 0) return;
+    Poll poll(options_.cancel);
+    for (uint32_t other = item + 1; other < in_reach_.size(); ++other) {
+      poll.after(1);
+      const uint64_t pairs = here * in_reach_[other] + there * view.list(other).size();
+      if (query_.counting == WindowCounting::kOccurrences)
+        add(other, pairs);
+      else if (pairs > 0 && counts_[other] == 0)  // all are of one stream
+        add(other, 1);
+    }
+  }
 
   bool merges_are_cheaper(const EventStreamView& view, uint32_t item, const std::vector<uint32_t>& partners) const {
     double merged = 0;
@@ -189,6 +208,7 @@ class WindowPairRun::Counter {
 
   const WindowPairQuery& query_;
   const ExecutionOptions& options_;
+  std::span<const uint64_t> in_reach_;  // see EventPart
   std::vector<EventStreamView> views_;
   Buffer<uint64_t> counts_;          // [symbol]
   Buffer<int64_t> blocked_to_;       // [symbol] if counted: the end of the stream counted last
@@ -278,6 +298,8 @@ void WindowPairRun::estimate_reach() {
         reach_[item] += events_reached(view, item, std::min(query_.window, view.reach));
     }
   });
+  // A piece alone says little about a window that is longer.
+  if (streams_->has_long_windows(own)) std::fill(reach_.begin(), reach_.end(), static_cast<double>(streams_->events()));
 }
 
 /// The items from next_item_ on that are counted together.
@@ -328,7 +350,7 @@ void WindowPairRun::count_batch(uint32_t begin, const EventPart& part) {
   const bool unites = part.is_piece && query_.counting == WindowCounting::kStreams;
   parallel_for(options_, next_item_ - begin, [&](size_t task, int worker) {
     std::unique_ptr<Counter>& counter = counters_[static_cast<size_t>(worker)];
-    if (!counter) counter = std::make_unique<Counter>(part.axes, streams_->symbols(), query_, options_);
+    if (!counter) counter = std::make_unique<Counter>(part, streams_->symbols(), query_, options_);
     const uint32_t item = begin + static_cast<uint32_t>(task);
     const bool all = included_.empty() || included_[item];
     if (!all && (include_.empty() || include_.back() < item)) return;

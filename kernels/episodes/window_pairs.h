@@ -8,10 +8,11 @@
 //
 // Cost: for each item the events in its windows: at most items x events, usually far fewer. Memory: the axes
 // (event_stream.h), 16 bytes an item and a thread, and 16 bytes for each answer of a batch of items. Where the events are
-// in files, a batch counts part by part, and it is 32 bytes for each of its pairs that occur, or 48 if a stream comes in pieces.
-// Source: ours. The
-// counters of pairs/ count shared transactions. They would need a transaction for each event and its window, which repeats
-// every event as often as the window has events.
+// in files, a batch counts part by part, and it is 32 bytes for each of its pairs that occur, or 48 if a stream comes in
+// pieces. If a window is longer than what fits into memory, pieces that are wholly in reach of another one are counted by
+// the numbers of their events: for each piece that takes a step for each two items of the batch. Source: ours. The
+// counters of pairs/ count shared transactions. They would need a transaction for each event and its window, which
+// repeats every event as often as the window has events.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +95,7 @@ class WindowPairRun {
   RunRecord record_;
   uint64_t min_count_ = 1;  // rises while the k best are found
   std::optional<EventStreams> streams_;
-  Buffer<double> reach_;                                    // [symbol] an upper bound of the events in its windows
+  Buffer<double> reach_;                                    // [symbol] an estimate of the events in its windows
   std::vector<bool> included_;                              // [symbol] empty: all
   std::vector<uint32_t> include_;                           // symbols, ascending
   std::vector<std::unique_ptr<Counter>> counters_;          // [worker]
