@@ -183,19 +183,33 @@ class WindowPairRun::Counter {
     });
   }
 
-  /// Calls take(other, time) for each event of a larger item in the windows of the events of an item, in order of time.
+  /// Calls take(other, time) for each event of a larger item in the windows of the events of an item, in order of time. If the
+  /// axis crosses from earlier events to later ones, those that are earlier, in windows of later ones, and then the others.
   template <typename Take>
   void visit(const EventStreamView& view, uint32_t item, Take take) {
+    const std::span<const int64_t> own = view.list(item);
+    if (!view.piece.crosses) return visit_windows(view, item, own, 0, view.events, take);
+    const std::span<const int64_t> later = view.new_list(item);
+    const size_t middle = gallop(view.times, 0, view.events, [&](int64_t time) { return time <= view.piece.counted_to; });
+    visit_windows(view, item, later, 0, middle, take);
+    visit_windows(view, item, own.first(own.size() - later.size()), middle, view.events, take);
+  }
+
+  /// @param begin, end  of the events that are visited
+  template <typename Take>
+  void visit_windows(const EventStreamView& view, uint32_t item, std::span<const int64_t> of, size_t begin, size_t end,
+                     Take take) {
     const int64_t window = std::min(query_.window, view.reach);
     Poll poll(options_.cancel);
-    size_t at = 0;
-    for (const int64_t own : view.list(item)) {
-      at = gallop(view.times, at, view.events, [&](int64_t time) { return time < own - window; });
+    size_t at = begin;
+    for (const int64_t own : of) {
+      at = gallop(view.times, at, end, [&](int64_t time) { return time < own - window; });
       const size_t first = at;
-      for (; at < view.events && view.times[at] <= own + window; ++at) {
+      for (; at < end && view.times[at] <= own + window; ++at) {
         if (view.symbols[at] > item) take(view.symbols[at], view.times[at]);
         if ((at - first) % (size_t{1} << 16) == (size_t{1} << 16) - 1) options_.cancel.throw_if_requested();
       }
+      if (at == end) return;
       poll.after(at - first + 1);
     }
   }
