@@ -50,8 +50,8 @@ EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, 
 void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
                     const ExecutionOptions& options, std::span<int64_t> blocked_to = {}, std::span<Occurrence> carried = {});
 
-/// Counts a batch in all parts of the streams. @param method  empty: the best one for each axis; a
-/// stream in pieces is tracked
+/// Counts a batch in all parts of the streams.
+/// @param method  empty: the best one for each axis; a stream in pieces is tracked
 /// @return the method that was used last
 EpisodeMethod count_in_parts(const EventStreams& streams, const EpisodeBatch& batch, std::optional<EpisodeMethod> method,
                              std::span<uint64_t> counts, const ExecutionOptions& options);
