@@ -175,7 +175,7 @@ TEST(EpisodeRun, EventsInFilesGiveTheSameAnswers) {
   MemoryMeter meter;
   size_t found = 0;
   uint64_t found_given = 0;
-  for (int round = 0; round < 72; ++round) {
+  for (int round = 0; round < 48; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     std::vector<Event> events = random_events(random, 3000, 2000, 12, 200);
     const int shape = round % 4;
