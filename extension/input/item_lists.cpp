@@ -32,8 +32,10 @@ void read_items(const Elements& items, Oid item_type) {
   Oid function;
   Oid parameter;
   getTypeInputInfo(item_type, &function, &parameter);
-  for (int k = 0; k < items.count; ++k)
+  for (int k = 0; k < items.count; ++k) {
+    CHECK_FOR_INTERRUPTS();
     items.values[k] = OidInputFunctionCall(function, TextDatumGetCString(items.values[k]), parameter, -1);
+  }
 }
 
 }  // namespace
@@ -58,6 +60,7 @@ void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const Que
     if (!arguments.has(list.index)) continue;
     guarded([&] { list.to.emplace(); });
     for (int k = 0; k < list.items.count; ++k) {
+      CHECK_FOR_INTERRUPTS();
       uint32_t id;
       if (dictionary_find(*input.items, list.items.values[k], id)) guarded([&] { list.to->push_back(input.item_rank[id]); });
     }
@@ -69,6 +72,7 @@ void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, s
     if (!arguments.has(list.index)) continue;
     guarded([&] { list.to.emplace(); });
     for (int k = 0; k < list.items.count; ++k) {
+      CHECK_FOR_INTERRUPTS();
       const text* const item = DatumGetTextPP(list.items.values[k]);
       const size_t rank = rank_of_text(texts, {VARDATA_ANY(item), static_cast<size_t>(VARSIZE_ANY_EXHDR(item))});
       if (rank < texts.size()) guarded([&] { list.to->push_back(static_cast<int64_t>(rank)); });
@@ -152,6 +156,7 @@ const Dictionary* values_of_texts(std::span<const std::string_view> texts, Oid i
     if (!arguments.has(list.index)) continue;
     guarded([&] { list.to.emplace(); });
     for (int k = 0; k < list.items.count; ++k) {
+      CHECK_FOR_INTERRUPTS();
       uint32_t id;
       if (dictionary_find(*known, keys.key(list.items.values[k]), id)) guarded([&] { list.to->push_back(id); });
     }
