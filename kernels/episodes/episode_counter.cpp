@@ -127,6 +127,10 @@ EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, 
   return job;
 }
 
+EpisodeMethod choose_for_part(const EventPart& part, const EventStreamView& view, const EpisodeBatch& batch, int threads) {
+  return part.is_piece ? EpisodeMethod::kTracking : choose_episode_method(describe_job(view, batch, threads));
+}
+
 void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
                     const ExecutionOptions& options, std::span<int64_t> blocked_to, std::span<Occurrence> carried) {
   // Calls count(episode, blocked) for one episode.
@@ -180,8 +184,7 @@ EpisodeMethod count_in_parts(const EventStreams& streams, const EpisodeBatch& ba
   streams.for_parts(batch.length, step, options, [&](const EventPart& part) {
     for (const EventStream& axis : part.axes) {
       const EventStreamView view = axis.view();
-      if (!method)
-        used = part.is_piece ? EpisodeMethod::kTracking : choose_episode_method(describe_job(view, batch, options.threads));
+      if (!method) used = choose_for_part(part, view, batch, options.threads);
       count_episodes(used, view, batch, counts, options, blocked.of(part), carried.of(part));
     }
   });

@@ -43,6 +43,9 @@ EpisodeMethod choose_episode_method(const EpisodeJob& job);
 /// @param batch  some of its episodes are tracked in a slice of the stream
 EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, int threads);
 
+/// The method for a batch on an axis of a part: the best one, but a stream in pieces is tracked.
+EpisodeMethod choose_for_part(const EventPart& part, const EventStreamView& view, const EpisodeBatch& batch, int threads);
+
 /// @param counts      [batch.size] added to
 /// @param blocked_to  [batch.size] see with_rule() of counting_rule.h; empty: nothing is blocked
 /// @param carried     [batch.size x (batch.length - 1)] for tracking over pieces, see tracking.h; empty: nothing is carried
@@ -51,7 +54,7 @@ void count_episodes(EpisodeMethod method, const EventStreamView& view, const Epi
                     const ExecutionOptions& options, std::span<int64_t> blocked_to = {}, std::span<Occurrence> carried = {});
 
 /// Counts a batch in all parts of the streams.
-/// @param method  empty: the best one for each axis; a stream in pieces is tracked
+/// @param method  empty: choose_for_part()
 /// @return the method that was used last
 EpisodeMethod count_in_parts(const EventStreams& streams, const EpisodeBatch& batch, std::optional<EpisodeMethod> method,
                              std::span<uint64_t> counts, const ExecutionOptions& options);

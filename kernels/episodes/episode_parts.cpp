@@ -134,9 +134,8 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
         for (const EventStream& axis : part.axes) {
           options.cancel.throw_if_requested();
           const EventStreamView view = axis.view();
-          const EpisodeMethod method =
-              part.is_piece ? EpisodeMethod::kTracking : choose_episode_method(describe_job(view, batch, options.threads));
-          count_episodes(method, view, batch, counts.span(), options, own_blocked.span(), own_entries);
+          count_episodes(choose_for_part(part, view, batch, options.threads), view, batch, counts.span(), options,
+                         own_blocked.span(), own_entries);
         }
         for (size_t k = 0; k < batch.size; ++k) supports[found.node[from + k]] += counts[k];
         for (size_t k = 0; k < own_blocked.size(); ++k) blocked_to[found.node[from + k]] = own_blocked[k];

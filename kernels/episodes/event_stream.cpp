@@ -567,23 +567,21 @@ void EventStreams::PartReader::load_pieces() {
   do {
     ++at_;
   } while (at_ < parts.size() && parts[at_].continues && parts[at_ - 1].last_time - bounds_.counted_to < bounds_.context);
-  load_axis({{begin, at_}}, kept_times, kept_symbols);
+  load_axis({{begin, at_}}, std::move(kept_times), std::move(kept_symbols));
 }
 
 /// Loads a piece alone, and then with each earlier one that is partly in reach.
 void EventStreams::PartReader::load_two() {
   const std::vector<StoredPart>& parts = streams_.parts_;
-  axes_.clear();
+  axes_.clear();  // before count_in_reach() reads pieces
   const bool is_alone = earlier_ == at_;
   if (is_alone) count_in_reach();
   bounds_.crosses = !is_alone;
   bounds_.counted_to = is_alone ? -1 : parts[earlier_].last_time;
-  Buffer<int64_t> no_times;
-  Buffer<uint32_t> no_symbols;
   if (is_alone)
-    load_axis({{at_, at_ + 1}}, no_times, no_symbols);
+    load_axis({{at_, at_ + 1}});
   else
-    load_axis({{earlier_, earlier_ + 1}, {at_, at_ + 1}}, no_times, no_symbols);
+    load_axis({{earlier_, earlier_ + 1}, {at_, at_ + 1}});
   const size_t next = is_alone ? reach_from_ : earlier_;
   if (next > stream_ && parts[next - 1].last_time >= parts[at_].first_time - bounds_.context)
     earlier_ = next - 1;
@@ -608,20 +606,28 @@ void EventStreams::PartReader::count_in_reach() {
 }
 
 void EventStreams::PartReader::add_counts(size_t piece, bool add) {
-  TempFile& file = *streams_.parts_[piece].file;
-  file.rewind();
-  const EventStream::Sizes sizes = EventStream::read_sizes(file);
-  Buffer<int64_t> times(*options_.memory, sizes.events);
-  Buffer<uint32_t> symbols(*options_.memory, sizes.events);
+  const uint64_t events = streams_.parts_[piece].events;
+  Buffer<int64_t> times(*options_.memory, events);
+  Buffer<uint32_t> symbols(*options_.memory, events);
   GrowingBuffer<EventStream::Stretch> stretches(*options_.memory);
-  EventStream::read_events(file, sizes, times.data(), symbols.data(), stretches, options_.cancel);
+  read_piece(piece, times.data(), symbols.data(), stretches);
   const uint64_t more = add ? 1 : ~uint64_t{0};
   for (const uint32_t symbol : symbols) in_reach_[symbol] += more;
 }
 
-/// Makes the axis of these ranges of pieces. @param kept_times, kept_symbols  come before them; given back
-void EventStreams::PartReader::load_axis(std::initializer_list<PieceRange> ranges, Buffer<int64_t>& kept_times,
-                                         Buffer<uint32_t>& kept_symbols) {
+/// @param times, symbols  [events of the piece] filled @param stretches  replaced
+void EventStreams::PartReader::read_piece(size_t piece, int64_t* times, uint32_t* symbols,
+                                          GrowingBuffer<EventStream::Stretch>& stretches) {
+  TempFile& file = *streams_.parts_[piece].file;
+  file.rewind();
+  const EventStream::Sizes sizes = EventStream::read_sizes(file);
+  stretches.shrink(0);
+  EventStream::read_events(file, sizes, times, symbols, stretches, options_.cancel);
+}
+
+/// Makes the axis of these ranges of pieces. @param kept_times, kept_symbols  come before them
+void EventStreams::PartReader::load_axis(std::initializer_list<PieceRange> ranges, Buffer<int64_t> kept_times,
+                                         Buffer<uint32_t> kept_symbols) {
   const std::vector<StoredPart>& parts = streams_.parts_;
   axes_.clear();
   const size_t kept = kept_times.size();
@@ -637,15 +643,12 @@ void EventStreams::PartReader::load_axis(std::initializer_list<PieceRange> range
   std::copy_n(kept_symbols.begin(), kept, symbols.begin());
   kept_times.reset();
   kept_symbols.reset();
-  GrowingBuffer<EventStream::Stretch> stretches(*options_.memory);
+  GrowingBuffer<EventStream::Stretch> stretches(*options_.memory);  // those of the last: a stream has one origin
   size_t to = kept;
   for (const PieceRange& range : ranges) {
     for (size_t k = range.begin; k < range.end; ++k) {
-      parts[k].file->rewind();
-      const EventStream::Sizes sizes = EventStream::read_sizes(*parts[k].file);
-      stretches.shrink(0);  // all pieces of a stream have one origin
-      EventStream::read_events(*parts[k].file, sizes, times.data() + to, symbols.data() + to, stretches, options_.cancel);
-      to += sizes.events;
+      read_piece(k, times.data() + to, symbols.data() + to, stretches);
+      to += parts[k].events;
     }
   }
   axes_.emplace_back(events, std::move(times), std::move(symbols), streams_.symbols(), streams_.reach_, std::move(stretches),

@@ -136,6 +136,8 @@ struct EventStreamView {
     if (times.empty() || times.front() > than) return times;
     return {std::upper_bound(times.begin(), times.end(), than), times.end()};
   }
+  /// The index of the first event that was not on the axis before.
+  size_t first_new() const { return events - later({times, events}, piece.counted_to).size(); }
   Gap cut(const Gap& gap) const { return {gap.low < reach ? gap.low : reach, gap.high < reach ? gap.high : reach}; }
   /// @pre events > 0
   int64_t ticks() const { return times[events - 1] - times[0] + 1; }
@@ -310,7 +312,9 @@ class EventStreams {
     void load_two();
     void count_in_reach();
     void add_counts(size_t piece, bool add);
-    void load_axis(std::initializer_list<PieceRange> ranges, Buffer<int64_t>& kept_times, Buffer<uint32_t>& kept_symbols);
+    void load_axis(std::initializer_list<PieceRange> ranges, Buffer<int64_t> kept_times = {},
+                   Buffer<uint32_t> kept_symbols = {});
+    void read_piece(size_t piece, int64_t* times, uint32_t* symbols, GrowingBuffer<EventStream::Stretch>& stretches);
 
     const EventStreams& streams_;
     const ExecutionOptions& options_;

@@ -204,9 +204,7 @@ class Extensions {
     reached_ = 0;
     const auto [low, high] = view.cut(gaps_[gap]);
     if (high <= low) return;
-    size_t at = view.piece.counted_to < 0
-                    ? 0
-                    : gallop(view.times, 0, view.events, [&](int64_t u) { return u <= view.piece.counted_to; });
+    size_t at = view.first_new();
     size_t reached = 0;
     uint64_t work = 0;
     for (size_t k = 0; k < frontier.size; ++k) {

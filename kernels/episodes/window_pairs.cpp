@@ -102,7 +102,7 @@ class WindowPairRun::Counter {
         : own(view.list(item)),
           window(std::min(within, view.reach)),
           piece(view.piece),
-          fresh(static_cast<size_t>(std::upper_bound(own.begin(), own.end(), piece.counted_to) - own.begin())) {}
+          fresh(own.size() - view.new_list(item).size()) {}
 
     std::span<const int64_t> own;
     int64_t window;
@@ -190,7 +190,7 @@ class WindowPairRun::Counter {
     const std::span<const int64_t> own = view.list(item);
     if (!view.piece.crosses) return visit_windows(view, item, own, 0, view.events, take);
     const std::span<const int64_t> later = view.new_list(item);
-    const size_t middle = gallop(view.times, 0, view.events, [&](int64_t time) { return time <= view.piece.counted_to; });
+    const size_t middle = view.first_new();
     visit_windows(view, item, later, 0, middle, take);
     visit_windows(view, item, own.first(own.size() - later.size()), middle, view.events, take);
   }
