@@ -12,47 +12,27 @@ namespace {
 #include "compact/compact_kernel_body.h"
 
 size_t count_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
-  size_t i = 0;
-  size_t j = 0;
   size_t count = 0;
-  while (i < a_count && j < b_count) {
-    const uint16_t x = load_le<uint16_t>(a + 2 * i);
-    const uint16_t y = load_le<uint16_t>(b + 2 * j);
-    count += x == y;
-    i += x <= y;
-    j += y <= x;
-  }
+  walk_elements(a, a_count, b, b_count, [&](uint16_t x, uint16_t y) { count += x == y; });
   return count;
 }
 
 size_t keep_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
-  size_t i = 0;
-  size_t j = 0;
-  uint16_t* at = out;
-  while (i < a_count && j < b_count) {
-    const uint16_t x = load_le<uint16_t>(a + 2 * i);
-    const uint16_t y = load_le<uint16_t>(b + 2 * j);
-    *at = x;
-    at += x == y;
-    i += x <= y;
-    j += y <= x;
-  }
-  return static_cast<size_t>(at - out);
+  uint16_t* to = out;
+  walk_elements(a, a_count, b, b_count, [&](uint16_t x, uint16_t y) {
+    *to = x;
+    to += x == y;
+  });
+  return static_cast<size_t>(to - out);
 }
 
 size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
-  size_t i = 0;
-  size_t j = 0;
   uint16_t* to = out;
-  while (i < a_count && j < b_count) {
-    const uint16_t x = load_le<uint16_t>(a + 2 * i);
-    const uint16_t y = load_le<uint16_t>(b + 2 * j);
+  const Rests rests = walk_elements(a, a_count, b, b_count, [&](uint16_t x, uint16_t y) {
     *to = x;
     to += x < y;
-    i += x <= y;
-    j += y <= x;
-  }
-  return static_cast<size_t>(copy_rest(a + 2 * i, a_count - i, to) - out);
+  });
+  return static_cast<size_t>(rests.a.copy_to(to) - out);
 }
 
 size_t keep_either(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {

@@ -1,28 +1,45 @@
 // What the kernels of compact_kernel.h share: the ends of arrays that do not fill a register, and the loops over
 // words, which each file compiles for its instruction set. Included inside a namespace and a target region.
 
-uint16_t* copy_rest(const std::byte* from, size_t count, uint16_t* to) {
-  if (count > 0) std::memcpy(to, from, 2 * count);
-  return to + count;
-}
+/// What a walk through two arrays has left of one of them.
+struct Rest {
+  const std::byte* from;
+  size_t count;
 
-/// Every step writes, and arithmetic decides what stays: a branch would be unpredictable.
-/// @param keep_both  whether an element of both stays
-size_t merge_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, bool keep_both, uint16_t* out) {
+  uint16_t* copy_to(uint16_t* to) const {
+    if (count > 0) std::memcpy(to, from, 2 * count);
+    return to + count;
+  }
+};
+struct Rests {
+  Rest a;
+  Rest b;
+};
+
+/// Calls see(x, y) for an element of each array; the smaller one goes on, both if they are equal. Ends with one of the arrays. By
+/// arithmetic: a branch would be unpredictable.
+template <typename See>
+Rests walk_elements(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, See see) {
   size_t i = 0;
   size_t j = 0;
-  uint16_t* to = out;
   while (i < a_count && j < b_count) {
     const uint16_t x = load_le<uint16_t>(a + 2 * i);
     const uint16_t y = load_le<uint16_t>(b + 2 * j);
-    *to = x < y ? x : y;
-    to += x != y || keep_both;
+    see(x, y);
     i += x <= y;
     j += y <= x;
   }
-  to = copy_rest(a + 2 * i, a_count - i, to);
-  to = copy_rest(b + 2 * j, b_count - j, to);
-  return static_cast<size_t>(to - out);
+  return {{a + 2 * i, a_count - i}, {b + 2 * j, b_count - j}};
+}
+
+/// Every step writes, and arithmetic decides what stays. @param keep_both  whether an element of both stays
+size_t merge_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, bool keep_both, uint16_t* out) {
+  uint16_t* to = out;
+  const Rests rests = walk_elements(a, a_count, b, b_count, [&](uint16_t x, uint16_t y) {
+    *to = x < y ? x : y;
+    to += x != y || keep_both;
+  });
+  return static_cast<size_t>(rests.b.copy_to(rests.a.copy_to(to)) - out);
 }
 
 uint32_t count_array_runs_from(const uint16_t* elements, size_t first, size_t count) {
