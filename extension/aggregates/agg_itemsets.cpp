@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "extension/aggregates/agg_relation.h"
+#include "extension/aggregates/tuple_array.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
@@ -120,22 +121,17 @@ Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found, const
   if (bytes > MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu itemsets do not fit into one array", count),
                     errhint("Use the table function %s, or a higher min_count.", table_function)));
-  const TupleDesc descriptor = lookup_rowtype_tupdesc(type, -1);
-  auto* const elements = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
   uint32_t max_length = 0;
   for (const Answer& answer : found.answers.span()) max_length = Max(max_length, answer.length);
   auto* const items = static_cast<Datum*>(palloc(Max(max_length, 1) * sizeof(Datum)));
-  for (size_t k = 0; k < count; ++k) {
-    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    const Answer& answer = found.answers[k];
+  TupleArray array(type);
+  for (const Answer& answer : found.answers.span()) {
     ArrayType* const itemset = array_of({&found.items[answer.begin], answer.length}, texts, items);
-    Datum values[2] = {PointerGetDatum(itemset), Int64GetDatum(answer.support)};
-    bool nulls[2] = {};
-    elements[k] = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
+    Datum values[] = {PointerGetDatum(itemset), Int64GetDatum(answer.support)};
+    array.add(values);
     pfree(itemset);
   }
-  ReleaseTupleDesc(descriptor);
-  return PointerGetDatum(construct_array(elements, static_cast<int>(count), type, -1, false, TYPALIGN_DOUBLE));
+  return array.finish();
 }
 
 }  // namespace

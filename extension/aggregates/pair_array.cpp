@@ -1,6 +1,8 @@
 // Makes an array of pairs. See pair_array.h.
 #include "extension/aggregates/pair_array.h"
 
+#include "extension/aggregates/tuple_array.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
@@ -29,18 +31,13 @@ Datum pair_array(FunctionCallInfo fcinfo, std::span<const PairRow> rows, const c
   if (array_bytes(rows, texts) > MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu pairs do not fit into one array", count),
                     errhint("Use the table function %s, or a higher min_count.", table_function)));
-  const TupleDesc descriptor = lookup_rowtype_tupdesc(pair_type, -1);
-  auto* const elements = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
-  for (size_t k = 0; k < count; ++k) {
-    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    const PairRow& row = rows[k];
+  TupleArray array(pair_type);
+  for (const PairRow& row : rows) {
     const auto item = [texts](int64_t value) { return texts == nullptr ? Int64GetDatum(value) : texts[value]; };
-    Datum values[3] = {item(row.item_a), item(row.item_b), Int64GetDatum(static_cast<int64_t>(row.support))};
-    bool nulls[3] = {};
-    elements[k] = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
+    Datum values[] = {item(row.item_a), item(row.item_b), Int64GetDatum(static_cast<int64_t>(row.support))};
+    array.add(values);
   }
-  ReleaseTupleDesc(descriptor);
-  return PointerGetDatum(construct_array(elements, static_cast<int>(count), pair_type, -1, false, TYPALIGN_DOUBLE));
+  return array.finish();
 }
 
 }  // namespace batmap::pg

@@ -386,29 +386,6 @@ inline bool has_unique_index_for(PlannerInfo* root, RelOptInfo* relation, List* 
 #endif
 }
 
-/// Builds an array of type jsonb element by element.
-class JsonbArray {
- public:
-  JsonbArray() { push(WJB_BEGIN_ARRAY, nullptr); }
-  void add(JsonbValue& element) { push(WJB_ELEM, &element); }
-  Jsonb* finish() {
-    push(WJB_END_ARRAY, nullptr);
-    return JsonbValueToJsonb(result());
-  }
-
- private:
-#if PG_VERSION_NUM >= 190000
-  JsonbInState state_{};
-  void push(JsonbIteratorToken token, JsonbValue* element) { pushJsonbValue(&state_, token, element); }
-  JsonbValue* result() { return state_.result; }
-#else
-  JsonbParseState* state_ = nullptr;
-  JsonbValue* result_ = nullptr;
-  void push(JsonbIteratorToken token, JsonbValue* element) { result_ = pushJsonbValue(&state_, token, element); }
-  JsonbValue* result() { return result_; }
-#endif
-};
-
 inline void delay_analyze() {
 #if PG_VERSION_NUM >= 180000
   vacuum_delay_point(true);

@@ -53,6 +53,12 @@ SELECT id FROM array_sets WHERE s && ARRAY['x'];
 SELECT to_jsonb(s), to_json(s), s::json, s::jsonb -> 0 AS first, jsonb_build_object('tags', s), pg_typeof(s::jsonb) FROM array_sets ORDER BY id;
 SELECT row_to_json(a), to_jsonb(a) -> 's' -> 1 FROM array_sets a WHERE id = 2;
 SELECT jsonb_agg(s ORDER BY id), to_jsonb(ARRAY['{4611686018427387903}'::batmap]) FROM array_sets WHERE id < 3;
+-- as the server makes it from an array, for each number of elements: the value, its size, each element by its position
+SELECT count(*), bool_and(s::jsonb = j AND pg_column_size(s::jsonb) = pg_column_size(j)) AS same,
+    bool_and((SELECT bool_and(s::jsonb -> i = j -> i) FROM generate_series(0, n) i)) IS NOT FALSE AS same_elements
+FROM generate_series(0, 100) n, LATERAL (SELECT coalesce(array_agg((1 << i % 20) * 10 ^ (i / 20) + i), '{}')::int8[] AS a FROM generate_series(1, n) i) drawn,
+    LATERAL (SELECT a::batmap AS s, to_jsonb((a::batmap)::int8[]) AS j) made;
+SELECT batmap_range(0, 30000000)::jsonb IS NULL;
 -- the type is shown as it was declared
 CREATE TABLE declared_sets (a batmap(1), b batmap(2), c batmap(50), d batmap(100000), e batmap(1073741759), f batmap(1073741760), g batmap(4611686018427387904), h batmap(65));
 SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'declared_sets'::regclass AND attnum > 0 ORDER BY attnum;
