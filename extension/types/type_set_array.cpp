@@ -5,6 +5,7 @@
 
 #include "compact/roaring_format.h"
 #include "extension/server/backend.h"
+#include "extension/server/context_owned.h"
 #include "extension/server/settings.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
@@ -38,11 +39,6 @@ Datum set_to_array(FunctionCallInfo fcinfo, Oid element_type) {
             (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
              errmsg("array of " UINT64_FORMAT " elements would be larger than 1 GB", count), errhint("Use batmap_unnest.")));
   SetWork* const work = open_work();
-  guarded([&] { decode(set, work->elements, work->options); });
-  constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<Integer>::max());
-  if (const uint64_t last = work->elements[count - 1]; last > kMax)
-    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                    errmsg("element " UINT64_FORMAT " is out of range for type integer", last), errhint("Cast to int8[].")));
   auto* const array = static_cast<ArrayType*>(palloc(bytes));
   SET_VARSIZE(array, bytes);
   array->ndim = 1;
@@ -50,8 +46,19 @@ Datum set_to_array(FunctionCallInfo fcinfo, Oid element_type) {
   array->elemtype = element_type;
   ARR_DIMS(array)[0] = static_cast<int>(count);
   ARR_LBOUND(array)[0] = 1;
-  auto* const out = reinterpret_cast<Integer*>(ARR_DATA_PTR(array));
-  for (uint64_t i = 0; i < count; ++i) out[i] = static_cast<Integer>(work->elements[i]);
+  auto* out = reinterpret_cast<Integer*>(ARR_DATA_PTR(array));
+  uint64_t last = 0;
+  guarded([&] {
+    AscendingReader reader(set, work->options);
+    uint64_t chunk[kChunkElements];
+    while (const size_t read = reader.next(chunk)) {
+      for (size_t i = 0; i < read; ++i) *out++ = static_cast<Integer>(chunk[i]);
+      last = chunk[read - 1];
+    }
+  });
+  if (last > static_cast<uint64_t>(std::numeric_limits<Integer>::max()))
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                    errmsg("element " UINT64_FORMAT " is out of range for type integer", last), errhint("Cast to int8[].")));
   close_work(work);
   PG_RETURN_ARRAYTYPE_P(array);
 }
@@ -79,6 +86,28 @@ Datum set_to_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
   PG_RETURN_POINTER(result);
 }
 
+/// The elements of a set, one by one.
+class SetElements {
+ public:
+  SetElements(SetView set, const ExecutionOptions& options) : reader_(set, options) {}
+  /// @return whether there is one more
+  bool next(uint64_t* element) {
+    if (at_ == count_) {
+      guarded([this] { count_ = reader_.next(chunk_); });
+      at_ = 0;
+    }
+    if (count_ == 0) return false;
+    *element = chunk_[at_++];
+    return true;
+  }
+
+ private:
+  AscendingReader reader_;
+  size_t at_ = 0;
+  size_t count_ = 0;
+  uint64_t chunk_[kChunkElements];
+};
+
 /// @raises 54000 beyond what an entry of a jsonb can tell, as the server does
 void check_jsonb_size(size_t bytes) {
   if (bytes > JENTRY_OFFLENMASK)
@@ -100,28 +129,32 @@ BATMAP_FUNCTION(batmap_to_int8_array) { return set_to_array<int64>(fcinfo, INT8O
 /// entry for each element, the elements. An entry has the length of its element with the padding before it; every
 /// JB_OFFSET_STRIDE'th has the end of its element instead.
 BATMAP_FUNCTION(batmap_to_jsonb) {
-  ArrayType* const array = DatumGetArrayTypeP(set_to_array<int64>(fcinfo, INT8OID));
-  const auto* const elements = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
-  const auto count = static_cast<size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
+  const SetView set = set_argument(fcinfo, 0);
+  const uint64_t count = set.cardinality();
+  check_jsonb_size(count * sizeof(JEntry));
   const size_t first = VARHDRSZ + offsetof(JsonbContainer, children) + count * sizeof(JEntry);
   StringInfoData bytes;
   initStringInfo(&bytes);
-  check_jsonb_size(count * sizeof(JEntry));
   enlargeStringInfo(&bytes, static_cast<int>(first));
   bytes.len = static_cast<int>(first);
-  for (size_t i = 0; i < count; ++i) {
-    if (i % 4096 == 0) CHECK_FOR_INTERRUPTS();
+  const auto container = [&] { return reinterpret_cast<JsonbContainer*>(bytes.data + VARHDRSZ); };
+  SetWork* const work = open_work();
+  SetElements* const elements = ContextOwned<SetElements>::reserve(work->context)->emplace(set, work->options);
+  uint64_t element = 0;
+  for (uint64_t i = 0; elements->next(&element); ++i) {
     const int before = bytes.len;
-    Numeric number = int64_to_numeric(elements[i]);
+    Numeric number = int64_to_numeric(static_cast<int64>(element));
     appendStringInfoSpaces(&bytes, static_cast<int>(INTALIGN(before)) - before);
     memset(bytes.data + before, 0, static_cast<size_t>(bytes.len - before));
     appendBinaryStringInfo(&bytes, reinterpret_cast<char*>(number), static_cast<int>(VARSIZE_ANY(number)));
     pfree(number);
     check_jsonb_size(static_cast<size_t>(bytes.len) - VARHDRSZ);
-    auto* const entries = reinterpret_cast<JsonbContainer*>(bytes.data + VARHDRSZ)->children;
-    entries[i] = JENTRY_ISNUMERIC | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | (bytes.len - first) : bytes.len - before);
+    const auto end = static_cast<uint32>(bytes.len - first);
+    const auto length = static_cast<uint32>(bytes.len - before);
+    container()->children[i] = JENTRY_ISNUMERIC | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | end : length);
   }
-  reinterpret_cast<JsonbContainer*>(bytes.data + VARHDRSZ)->header = JB_FARRAY | static_cast<uint32>(count);
+  close_work(work);
+  container()->header = JB_FARRAY | static_cast<uint32>(count);
   SET_VARSIZE(bytes.data, bytes.len);
   PG_RETURN_JSONB_P(reinterpret_cast<Jsonb*>(bytes.data));
 }
@@ -155,17 +188,12 @@ BATMAP_FUNCTION(batmap_set_unnest) {
     const MemoryContext caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
     const SetView set = set_argument(fcinfo, 0);
     SetWork* const work = open_work();
-    guarded([&] { decode(set, work->elements, work->options); });
-    call->user_fctx = work;
-    call->max_calls = work->elements.size();
+    call->user_fctx = ContextOwned<SetElements>::reserve(work->context)->emplace(set, work->options);
     MemoryContextSwitchTo(caller);
   }
   call = SRF_PERCALL_SETUP();
-  const auto* const work = static_cast<const SetWork*>(call->user_fctx);
-  if (call->call_cntr < call->max_calls) {
-    // Computed before the macro, which increments call_cntr before it evaluates its argument.
-    const Datum element = Int64GetDatum(static_cast<int64>(work->elements[call->call_cntr]));
-    SRF_RETURN_NEXT(call, element);
-  }
+  uint64_t element = 0;
+  if (static_cast<SetElements*>(call->user_fctx)->next(&element))
+    SRF_RETURN_NEXT(call, Int64GetDatum(static_cast<int64>(element)));
   SRF_RETURN_DONE(call);
 }

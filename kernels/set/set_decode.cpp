@@ -64,6 +64,28 @@ size_t SetReader::next_of_batmap(uint64_t* out) {
   return count;
 }
 
+AscendingReader::AscendingReader(SetView set, const ExecutionOptions& options)
+    : reader_(set, best_set_kernel(), options.cancel),
+      cancel_(options.cancel),
+      sorted_(*options.memory),
+      is_batmap_(set.container() == Container::kBatmap),
+      cardinality_(set.cardinality()) {
+  if (is_batmap_) decode(set, sorted_, options);
+}
+
+size_t AscendingReader::next(uint64_t* out) {
+  size_t count = 0;
+  if (is_batmap_) {
+    if (at_ / kChunkElements % kChunksPerPoll == 0) cancel_.throw_if_requested();
+    count = std::min<size_t>(sorted_.size() - at_, kChunkElements);
+    std::copy_n(sorted_.begin() + at_, count, out);
+  } else {
+    count = std::min<uint64_t>(reader_.next(out), cardinality_ - at_);
+  }
+  at_ += count;
+  return count;
+}
+
 void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options) {
   const size_t before = out.size();
   uint64_t* at = out.room(set.cardinality() + kChunkElements);

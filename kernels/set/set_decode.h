@@ -51,6 +51,24 @@ void for_each_element(SetView set, const CancelToken& cancel, Visit visit) {
     for (size_t i = 0; i < count; ++i) visit(chunk[i]);
 }
 
+/// Walks over a set in ascending chunks. Only a batmap is decoded as a whole before.
+class AscendingReader {
+ public:
+  /// @throws Error{kMemoryLimit}, Error{kCancelled}
+  AscendingReader(SetView set, const ExecutionOptions& options);
+
+  /// As SetReader::next(). No more elements come than the set says that it has, whatever its bytes.
+  size_t next(uint64_t* out);
+
+ private:
+  SetReader reader_;
+  CancelToken cancel_;
+  GrowingBuffer<uint64_t> sorted_;  // of a batmap
+  bool is_batmap_;
+  uint64_t at_ = 0;
+  uint64_t cardinality_;
+};
+
 /// Appends the elements, ascending. @throws Error{kMemoryLimit}, Error{kCancelled}
 void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options);
 

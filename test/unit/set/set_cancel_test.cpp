@@ -167,6 +167,18 @@ TEST(SetCancel, StopsAtEveryLook) {
          GrowingBuffer<uint64_t> out(test_meter());
          decode(compact_large.view(), out, options(cancel));
        }},
+      {"read a batmap by chunks", of_a,
+       [&](Token cancel) {
+         AscendingReader reader(a.view(), options(cancel));
+         uint64_t chunk[kChunkElements];
+         while (reader.next(chunk) > 0) continue;
+       }},
+      {"read a compact set by chunks", compact_large.bytes.size(),
+       [&](Token cancel) {
+         AscendingReader reader(compact_large.view(), options(cancel));
+         uint64_t chunk[kChunkElements];
+         while (reader.next(chunk) > 0) continue;
+       }},
       {"compare compact sets", compact_large.bytes.size(),
        [&](Token cancel) { compare(compact_large.view(), compact_same.view(), options(cancel)); }},
       count("count compact sets", compact_large, compact_same),

@@ -62,10 +62,17 @@ inline Bytes encode_compact(const Elements& elements) {
 
 inline Elements to_vector(const GrowingBuffer<uint64_t>& buffer) { return {buffer.begin(), buffer.end()}; }
 
+/// At once; by chunks it must be the same.
 inline Elements decoded(SetView set) {
   GrowingBuffer<uint64_t> out(test_meter());
   decode(set, out, test_options());
-  return to_vector(out);
+  Elements all = to_vector(out);
+  AscendingReader reader(set, test_options());
+  uint64_t chunk[kChunkElements];
+  Elements read;
+  while (const size_t count = reader.next(chunk)) read.insert(read.end(), chunk, chunk + count);
+  EXPECT_TRUE(read == all) << read.size() << " elements by chunks, " << all.size() << " at once";
+  return all;
 }
 
 inline std::vector<const SetKernel*> set_kernels_here() {
