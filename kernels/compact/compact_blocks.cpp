@@ -79,48 +79,54 @@ uint32_t count_runs_in_runs(const CompactBlock& a, const CompactBlock& b) {
 
 // ---- runs
 
-/// The places where a block of runs, or an array as runs of one element, changes between in and out.
-class Changes {
- public:
-  explicit Changes(const CompactBlock& block)
-      : block_(block), runs_(is(block, BlockKind::kArray) ? block.count : block.runs()) {
-    load();
-  }
-  /// 2^16 or more at the end
-  uint32_t at() const { return inside_ ? run_.last + 1 : run_.first; }
-  bool inside() const { return inside_; }
-  void pass() {
-    if (inside_) {
-      ++next_;
-      load();
+constexpr uint32_t kNoPlace = 2 * kBlockSpan;
+
+/// Writes the places where a block begins and ceases to have elements, then kNoPlace: an even number of places, up to 2^16.
+/// @param block  runs, or an array as runs of one element @param out  room for two places for each, and one
+void list_changes(const CompactBlock& block, uint32_t* out) {
+  if (is(block, BlockKind::kArray)) {
+    for (uint32_t i = 0; i < block.count; ++i) {
+      *out++ = block.unit(i);
+      *out++ = block.unit(i) + 1;
     }
-    inside_ = !inside_;
+  } else if (block.shape.units == 1) {
+    *out++ = block.run(0).first;
+    *out++ = block.run(0).last + 1;
+  } else {
+    for (uint32_t i = 0; i < 2 * block.runs(); ++i) *out++ = block.unit(i) + i % 2;
   }
+  *out = kNoPlace;
+}
 
- private:
-  void load() {
-    if (next_ == runs_)
-      run_ = {2 * kBlockSpan, 2 * kBlockSpan};
-    else if (is(block_, BlockKind::kArray))
-      run_ = {block_.unit(next_), block_.unit(next_)};
-    else
-      run_ = block_.run(next_);
+/// @return how many runs
+size_t intersect_runs(const CompactBlock& a, const CompactBlock& b, BlockRun* out) {
+  size_t count = 0;
+  uint32_t i = 0;
+  uint32_t j = 0;
+  uint32_t free_from = 0;  // the runs of the result ascend, whatever the order of those of a and b
+  while (i < a.runs() && j < b.runs()) {
+    const BlockRun x = a.run(i);
+    const BlockRun y = b.run(j);
+    const BlockRun common{std::max({x.first, y.first, free_from}), std::min(x.last, y.last)};
+    const bool is_run = common.first <= common.last;
+    out[count] = common;
+    count += is_run;
+    free_from = is_run ? common.last + 1 : free_from;
+    i += x.last <= y.last;
+    j += y.last <= x.last;
   }
-  CompactBlock block_;
-  uint32_t runs_;
-  uint32_t next_ = 0;
-  BlockRun run_{};
-  bool inside_ = false;
-};
+  return count;
+}
 
-bool keeps(SetCombination operation, bool in_a, bool in_b) {
+/// Bit 2 * (in a) + (in b) tells whether the result has such elements.
+constexpr unsigned kept_elements(SetCombination operation) {
   switch (operation) {
-    case SetCombination::kAnd: return in_a && in_b;
-    case SetCombination::kOr: return in_a || in_b;
-    case SetCombination::kAndNot: return in_a && !in_b;
-    case SetCombination::kXor: return in_a != in_b;
+    case SetCombination::kAnd: return 0b1000;
+    case SetCombination::kOr: return 0b1110;
+    case SetCombination::kAndNot: return 0b0100;
+    case SetCombination::kXor: return 0b0110;
   }
-  return false;
+  return 0;
 }
 
 // ---- words
@@ -188,23 +194,34 @@ size_t filter_array(const CompactBlock& array, const CompactBlock& other, bool m
 }
 
 size_t sweep(const CompactBlock& a, const CompactBlock& b, SetCombination operation, BlockRun* out) {
-  Changes x(a);
-  Changes y(b);
+  if (operation == SetCombination::kAnd && is(a, BlockKind::kRuns) && is(b, BlockKind::kRuns))
+    return intersect_runs(a, b, out);
+  uint32_t of_a[2 * kFewRuns + 1];
+  uint32_t of_b[2 * kFewRuns + 1];
+  list_changes(a, of_a);
+  list_changes(b, of_b);
+  const unsigned kept_of = kept_elements(operation);
+  uint32_t changes[2 * kFewRuns + 2];  // of the result, from the second on
+  changes[0] = kNoPlace;
   size_t count = 0;
-  bool kept = false;
-  // Goes up, whatever the order of the runs, so that the result has no run that ends before it begins.
-  for (uint32_t at = std::min(x.at(), y.at()); at <= kBlockSpan; at = std::min(x.at(), y.at())) {
-    while (x.at() <= at) x.pass();
-    while (y.at() <= at) y.pass();
-    const bool keep = keeps(operation, x.inside(), y.inside());
-    if (keep == kept) continue;
-    if (keep)
-      out[count].first = at;
-    else
-      out[count++].last = at - 1;
+  size_t i = 0;  // odd: in a
+  size_t j = 0;
+  unsigned kept = 0;
+  // Goes up, whatever the order of the runs, so that the result has no run that ends before it begins. Without branches: which
+  // set changes next cannot be foreseen.
+  for (uint32_t at = std::min(of_a[0], of_b[0]); at != kNoPlace; at = std::max(at, std::min(of_a[i], of_b[j]))) {
+    i += of_a[i] <= at;
+    j += of_b[j] <= at;
+    const unsigned keep = kept_of >> (2 * (i & 1) + (j & 1)) & 1;
+    const unsigned changed = keep ^ kept;
+    // What begins where the run before has ended goes on with it: the last change goes.
+    const bool goes_on = changes[count] == at;
+    changes[count + 1] = at;
+    count += goes_on ? -size_t{changed} : changed;
     kept = keep;
   }
-  return count;
+  for (size_t run = 0; 2 * run < count; ++run) out[run] = {changes[2 * run + 1], changes[2 * run + 2] - 1};
+  return count / 2;
 }
 
 uint32_t swept(const CompactBlock& block) {

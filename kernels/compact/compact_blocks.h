@@ -8,7 +8,7 @@
 namespace batmap {
 
 /// Runs, and single elements beside runs, that are merged as such; more are merged as bitmaps.
-inline constexpr uint32_t kFewRuns = 128;
+inline constexpr uint32_t kFewRuns = 256;
 
 inline bool is(const CompactBlock& block, BlockKind kind) { return block.shape.kind == kind; }
 
