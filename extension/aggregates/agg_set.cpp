@@ -84,24 +84,23 @@ struct varlena* with_room(struct varlena* state, size_t elements) {
   const StateHeader header = state_header(state_data(state));
   const size_t needed = state_used(header) + elements * sizeof(uint64_t);
   if (needed <= state_capacity(state)) return state;
-  SetWork* const work = open_work();
   // While there are few, they only get more room.
   constexpr size_t kFewElements = 4096;
   if (header.compact == 0 && header.pending + elements <= kFewElements) {
     struct varlena* const larger = state_allocate(grown_capacity(needed, needed / 2));
     memcpy(state_data(larger), state_data(state), state_used(header));
-    state = larger;
-  } else {
-    const size_t merged = guarded([&] {
-      state_result(state_data(state), compact_kernel(), work->compact, work->options);
-      return work->compact.bytes();
-    });
-    // More room is a wish: a large set may leave little below 1 GB.
-    const size_t least = state_bytes(merged, elements);
-    const size_t most = MaxAllocSize - VARHDRSZ;
-    const size_t spare = least < most ? (most - least) / 2 / sizeof(uint64_t) : 0;
-    state = with_set(state, work, elements + std::min(spare, std::max(kFewElements, merged / kSmallPart)));
+    return larger;
   }
+  SetWork* const work = open_work();
+  const size_t merged = guarded([&] {
+    state_result(state_data(state), compact_kernel(), work->compact, work->options);
+    return work->compact.bytes();
+  });
+  // More room is a wish: a large set may leave little below 1 GB.
+  const size_t least = state_bytes(merged, elements);
+  const size_t most = MaxAllocSize - VARHDRSZ;
+  const size_t spare = least < most ? (most - least) / 2 / sizeof(uint64_t) : 0;
+  state = with_set(state, work, elements + std::min(spare, std::max(kFewElements, merged / kSmallPart)));
   close_work(work);
   return state;
 }
@@ -222,7 +221,7 @@ Datum own_set_trans(FunctionCallInfo fcinfo, StateKind kind) {
     add_set_to(expanded, set);
     return datum_of_expanded(expanded);
   }
-  SetWork* const work = open_work();
+  SetWork* const work = open_work(VARSIZE(state) + set.bytes());
   struct varlena* const more = with_more(state, set, work);
   close_work(work);
   PG_RETURN_POINTER(more);
@@ -234,8 +233,9 @@ Datum set_trans(FunctionCallInfo fcinfo, StateKind kind) {
   if (PG_ARGISNULL(0)) PG_RETURN_POINTER(state_of_set(kind, set_argument(fcinfo, 1)));
   struct varlena* const state = writable_state(fcinfo, kind);
   if (is_settled(state)) PG_RETURN_POINTER(state);
-  SetWork* const work = open_work();
-  struct varlena* const more = with_more(state, set_argument(fcinfo, 1), work);
+  const SetView set = set_argument(fcinfo, 1);
+  SetWork* const work = open_work(VARSIZE(state) + set.bytes());
+  struct varlena* const more = with_more(state, set, work);
   close_work(work);
   PG_RETURN_POINTER(more);
 }
@@ -320,7 +320,7 @@ FinalState final_state(FunctionCallInfo fcinfo) {
 
 /// The set of a state, in `work->compact`.
 SetWork* merged(const FinalState& state) {
-  SetWork* const work = open_work();
+  SetWork* const work = state.expanded != nullptr ? open_work() : open_work(VARSIZE(state.flat));
   guarded([&] {
     if (state.expanded != nullptr)
       state.expanded->sets.write(work->compact);

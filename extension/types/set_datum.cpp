@@ -29,8 +29,6 @@ SetWork* open_work() {
   return ContextOwned<SetWork>::reserve(context)->emplace(context);
 }
 
-void close_work(SetWork* work) { MemoryContextDelete(work->context); }
-
 namespace {
 
 /// What an idle session may keep, charged to batmap.max_memory. Results of half of it are made there: a buffer that grows
@@ -40,26 +38,29 @@ SetWork* kept_work = nullptr;
 
 void drop_kept_work() {
   SetWork* const work = std::exchange(kept_work, nullptr);
-  if (work != nullptr) close_work(work);
+  if (work != nullptr) MemoryContextDelete(work->context);
 }
 
 }  // namespace
 
-SetWork* borrow_work(size_t result_bytes) {
-  if (result_bytes > kKeptBytes / 2) return open_work();
+SetWork* open_work(size_t bytes) {
+  if (bytes > kKeptBytes / 2) return open_work();
   if (kept_work != nullptr && kept_work->meter.limit() != memory_limit_bytes()) drop_kept_work();
   if (kept_work == nullptr) {
     const MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
     kept_work = open_work();
     MemoryContextSwitchTo(caller);
   }
+  kept_work->elements.shrink(0);
+  kept_work->text.shrink(0);
+  kept_work->bytes.shrink(0);
   kept_work->compact.clear();
   return kept_work;
 }
 
-void return_work(SetWork* work) {
+void close_work(SetWork* work) {
   if (work != kept_work)
-    close_work(work);
+    MemoryContextDelete(work->context);
   else if (work->meter.current() > kKeptBytes)
     drop_kept_work();
 }

@@ -51,13 +51,14 @@ struct SetWork {
 
 /// Makes a child of the current context with a SetWork in it. @raises an error if memory is short
 SetWork* open_work();
-void close_work(SetWork* work);
 
-/// The same for results of about this size. If it is small, the work is one that the session keeps: making one takes as long as
-/// combining two sets of some hundred elements, and fresh memory as long as merging arrays into it (`bench/run neighbours`).
-/// Nothing that it has is left to the next call but room. One at a time.
-SetWork* borrow_work(size_t result_bytes);
-void return_work(SetWork* work);
+/// The same for about so many bytes, until close_work(). If they are few, the work is one that the session keeps: making one
+/// takes as long as combining two sets of some hundred elements, and fresh memory as long as merging arrays into it
+/// (`bench/run neighbours`). Nothing that it has is left to the next call but room. One at a time, and not from one call of a
+/// function to the next.
+SetWork* open_work(size_t bytes);
+
+void close_work(SetWork* work);
 
 /// A varlena of `bytes` data bytes, uninitialised, in the current context. @raises 54000 past 1 GB
 struct varlena* allocate_value(uint64_t bytes);

@@ -23,10 +23,10 @@ namespace {
 
 Datum combine(FunctionCallInfo fcinfo, SetCombination operation) {
   const SetPair sets = set_arguments(fcinfo);
-  SetWork* const work = borrow_work(sets.a.bytes() + sets.b.bytes());
+  SetWork* const work = open_work(sets.a.bytes() + sets.b.bytes());
   guarded([&] { combine_sets(sets.a, sets.b, operation, *selected_set_kernel().compact, work->compact, work->options); });
   struct varlena* const value = compact_value(work);
-  return_work(work);
+  close_work(work);
   PG_RETURN_POINTER(value);
 }
 
@@ -63,7 +63,7 @@ Datum change_element(FunctionCallInfo fcinfo, bool add) {
   const uint64_t x = checked_element(argument);
   const SetView set = set_argument(fcinfo, 0);
   if (set.contains(x) == add) PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-  SetWork* const work = open_work();
+  SetWork* const work = open_work(set.bytes());
   guarded([&] {
     work->compact.add_elements(std::span<const uint64_t>(&x, 1));
     const size_t bytes = work->compact.bytes();

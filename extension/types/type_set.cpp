@@ -25,9 +25,11 @@ void validate_value(const struct varlena* value, int invalid_data) {
   guarded_input(invalid_data, [&] { validate(set_bytes(value), backend_cancel_token()); });
 }
 
-/// Prints the first argument as {1,5,9} into `work`. @param hint  where the text would be too large for a datum
-std::span<const char> print_argument(FunctionCallInfo fcinfo, SetWork* work, const char* hint) {
-  const SetView set = set_argument(fcinfo, 0);
+/// For a printed set: an element takes a digit and a comma, or more.
+SetWork* open_print_work(const SetView& set) { return open_work(set.cardinality() * sizeof(uint64_t)); }
+
+/// Prints a set as {1,5,9} into `work`. @param hint  where the text would be too large for a datum
+std::span<const char> print_set(const SetView& set, SetWork* work, const char* hint) {
   guarded([&] {
     decode(set, work->elements, work->options);
     print_set_text(work->elements.span(), work->text, work->options.cancel);
@@ -43,18 +45,18 @@ std::span<const char> print_argument(FunctionCallInfo fcinfo, SetWork* work, con
 BATMAP_FUNCTION(batmap_in) {
   const char* const text = PG_GETARG_CSTRING(0);
   const Typmod typmod = read_typmod(PG_GETARG_INT32(2));
-  SetWork* const work = open_work();
-  guarded_input(ERRCODE_INVALID_TEXT_REPRESENTATION, [&] {
-    parse_set_text({text, strlen(text)}, work->elements, work->options);
-  });
+  const size_t length = strlen(text);
+  SetWork* const work = open_work(length * sizeof(uint64_t) / 2);  // an element is a digit and a comma, or more
+  guarded_input(ERRCODE_INVALID_TEXT_REPRESENTATION, [&] { parse_set_text({text, length}, work->elements, work->options); });
   struct varlena* const value = elements_at_typmod(work, typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
 }
 
 BATMAP_FUNCTION(batmap_out) {
-  SetWork* const work = open_work();
-  const std::span<const char> printed = print_argument(fcinfo, work, "Use the binary form.");
+  const SetView set = set_argument(fcinfo, 0);
+  SetWork* const work = open_print_work(set);
+  const std::span<const char> printed = print_set(set, work, "Use the binary form.");
   auto* const text = static_cast<char*>(palloc(printed.size() + 1));
   memcpy(text, printed.data(), printed.size());
   text[printed.size()] = '\0';
@@ -64,8 +66,9 @@ BATMAP_FUNCTION(batmap_out) {
 
 /// As an array of numbers: the printed set in other brackets. The server's array_to_json() does not look for interrupts.
 BATMAP_FUNCTION(batmap_to_json) {
-  SetWork* const work = open_work();
-  const std::span<const char> printed = print_argument(fcinfo, work, "Use batmap_unnest.");
+  const SetView set = set_argument(fcinfo, 0);
+  SetWork* const work = open_print_work(set);
+  const std::span<const char> printed = print_set(set, work, "Use batmap_unnest.");
   struct varlena* const json = allocate_value(printed.size());
   char* const text = VARDATA(json);
   memcpy(text, printed.data(), printed.size());

@@ -21,8 +21,9 @@ namespace {
 
 /// Makes a set of an int2[], int4[] or int8[], as a typmod declares it.
 Datum set_from_array(FunctionCallInfo fcinfo, Typmod typmod) {
-  SetWork* const work = open_work();
-  read_array(work, PG_GETARG_ARRAYTYPE_P(0));
+  ArrayType* const array = PG_GETARG_ARRAYTYPE_P(0);
+  SetWork* const work = open_work(2 * size_t{VARSIZE(array)});
+  read_array(work, array);
   struct varlena* const value = elements_at_typmod(work, typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
@@ -65,7 +66,7 @@ Datum set_to_array(FunctionCallInfo fcinfo, Oid element_type) {
 
 Datum set_from_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
   const std::span<const std::byte> bytes = set_bytes(PG_GETARG_VARLENA_PP(0));
-  SetWork* const work = open_work();
+  SetWork* const work = open_work(bytes.size());
   guarded_input(ERRCODE_INVALID_BINARY_REPRESENTATION,
                 [&] { read_roaring(bytes, form, *selected_set_kernel().compact, work->compact, work->options); });
   struct varlena* const value = compact_value(work);
@@ -75,7 +76,7 @@ Datum set_from_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
 
 Datum set_to_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
   const SetView set = set_argument(fcinfo, 0);
-  SetWork* const work = open_work();
+  SetWork* const work = open_work(set.bytes());
   guarded_input(ERRCODE_INVALID_BINARY_REPRESENTATION, [&] {
     GrowingBuffer<std::byte> room(work->meter);
     write_roaring(as_compact(set, room, work->options).compact(), form, work->bytes, work->options);
