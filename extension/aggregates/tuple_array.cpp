@@ -20,7 +20,7 @@ TupleArray::TupleArray(Oid type)
       room_(kFirstRoom) {}
 
 void TupleArray::add(Datum* values) {
-  constexpr bool kNoNulls[MaxTupleAttributeNumber] = {};
+  static constexpr bool kNoNulls[MaxTupleAttributeNumber] = {};
   CHECK_FOR_INTERRUPTS();
   const HeapTuple tuple = heap_form_tuple(descriptor_, values, const_cast<bool*>(kNoNulls));
   const size_t length = MAXALIGN(tuple->t_len);

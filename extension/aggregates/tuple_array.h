@@ -7,14 +7,12 @@
 
 namespace batmap::pg {
 
-/// Memory for one tuple and the array, and a look at interrupts at each step: construct_array() has the tuples twice, and
-/// copies them in one step.
+/// construct_array() copies all tuples in one step; here each step looks for interrupts. The room of the array doubles.
 class TupleArray {
  public:
   /// @param type  a composite type
   explicit TupleArray(Oid type);
-  /// Nulls are not supported.
-  /// @param values  of the columns @raises 54000 beyond 1 GB
+  /// @param values  of the columns, without nulls @raises 54000 beyond 1 GB
   void add(Datum* values);
   /// Call once, at the end.
   Datum finish();

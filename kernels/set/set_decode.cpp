@@ -82,6 +82,7 @@ size_t AscendingReader::next(uint64_t* out) {
   } else {
     count = std::min<uint64_t>(reader_.next(out), cardinality_ - at_);
   }
+  if (count == 0 && at_ < cardinality_) throw Error(ErrorCode::kInvalidData, "invalid batmap: fewer elements than it says");
   at_ += count;
   return count;
 }

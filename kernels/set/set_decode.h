@@ -51,13 +51,15 @@ void for_each_element(SetView set, const CancelToken& cancel, Visit visit) {
     for (size_t i = 0; i < count; ++i) visit(chunk[i]);
 }
 
-/// Walks over a set in ascending chunks. Only a batmap is decoded as a whole before.
+/// Walks over a set in ascending chunks. Only a batmap is decoded as a whole before. The bytes of the set and
+/// `options.memory` must outlive the reader.
 class AscendingReader {
  public:
   /// @throws Error{kMemoryLimit}, Error{kCancelled}
   AscendingReader(SetView set, const ExecutionOptions& options);
 
-  /// As SetReader::next(). No more elements come than the set says that it has, whatever its bytes.
+  /// As SetReader::next(), but as many elements come as the set says that it has, whatever its bytes.
+  /// @throws Error{kCancelled}, Error{kInvalidData} if there are fewer
   size_t next(uint64_t* out);
 
  private:

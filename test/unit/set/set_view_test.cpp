@@ -77,6 +77,20 @@ TEST(SetView, EveryFlippedBit) {
   }
 }
 
+TEST(SetView, FewerElementsThanItSays) {
+  Bytes bytes = encode_compact({5});
+  bytes[3] = std::byte{9};  // ten elements
+  AscendingReader reader(SetView::open(bytes), test_options());
+  uint64_t chunk[kChunkElements];
+  EXPECT_EQ(reader.next(chunk), 1u);
+  try {
+    reader.next(chunk);
+    ADD_FAILURE() << "read as if complete";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidData);
+  }
+}
+
 TEST(SetView, EveryLengthButTheRightOne) {
   for (const NamedSet& set : awkward_sets()) {
     for (size_t size = 0; size < set.bytes.size(); size += 1 + size / 16)
