@@ -31,12 +31,12 @@ for my $statement (map { plain($_) } split /;/, $sql) {
         $part{$1} = 1 while $body =~ /\b(_batmap\w+)/g;
     }
     if ($statement =~ /^CREATE AGGREGATE (\w+\(.*?\)) \(SFUNC/) { $declared{$1} = 1 + keys %declared }
-    if ($statement =~ /^CREATE TYPE (\w+)/) { $type{$1} = 1 }
+    if ($statement =~ /^CREATE TYPE ([^_]\w*)/) { $type{$1} = 1 }
     if ($statement =~ /^CREATE VIEW (\w+)/) {
         $view{$1} = 1;
         $part{$1} = 1 while $statement =~ /\b(_batmap\w+)/g;
     }
-    if ($statement =~ /^CREATE CAST \((\S+) AS (\S+)\)/) { $cast{"$1\::$2"} = 1 }
+    if ($statement =~ /^CREATE CAST \(([^_]\S*) AS ([^_]\S*)\)/) { $cast{"$1\::$2"} = 1 }
     if ($statement =~ /^CREATE OPERATOR CLASS (\w+)/) { $class{$1} = 1 }
     if ($statement =~ /^CREATE OPERATOR (\S+) \(.*LEFTARG = ([\w\[\]]+), RIGHTARG = ([\w\[\]]+)/) { $operator{"$2 $1 $3"} = 1 }
     next if $statement =~ /^COMMENT/;
@@ -102,11 +102,11 @@ my %heading = map { $_ => 1 } $prose =~ /^#+ (.*)$/mg;
 for my $name (sort keys %type) { report("no section 'Type $name'") unless $heading{"Type $name"} }
 for my $name (sort keys %view) { report("no section of the view $name") unless $heading{$name} }
 for my $name (sort keys %class) { report("operator class $name is not there") unless $quoted{$name} }
-# One sentence says that an array can be on either side of each operator of two sets.
+# One sentence says that an array can be on either side of each operator of two sets, as the internal type _batmap_array.
 for my $name (sort keys %operator) {
-    report("operator $name is not there") unless $quoted{ $name =~ s/int8\[\]/batmap/r };
+    report("operator $name is not there") unless $quoted{ $name =~ s/_batmap_array/batmap/r };
     next unless $name =~ /^batmap (\S+) batmap$/;
-    for my $other ("batmap $1 int8[]", "int8[] $1 batmap") { report("there is no operator $other") unless $operator{$other} }
+    for my $other ("batmap $1 _batmap_array", "_batmap_array $1 batmap") { report("there is no operator $other") unless $operator{$other} }
 }
 for my $name (sort keys %cast) { report("cast $name is not there") unless $quoted{$name} }
 for my $name (sort keys %setting) { report("setting $name has no row") unless $prose =~ /^\| `\Q$name\E` \|/m }

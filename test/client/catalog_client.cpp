@@ -265,6 +265,8 @@ class Pool {
     values_["batmap"] = {"(SELECT s FROM sets WHERE id = 3)", "(SELECT s FROM sets WHERE id = 4)",
                          "(SELECT s FROM sets WHERE id = 5)", "(SELECT s FROM sets WHERE id = 6)",
                          "(SELECT s FROM sets WHERE id = 1)", "(SELECT s FROM sets WHERE id = 2)"};
+    for (const std::string& set : values_["batmap"])
+      values_["_batmap_array"].push_back("(" + set + "::int8[])::_batmap_array");
     values_["uuid"] = {"'00000000-0000-0000-0000-000000000000'::uuid", "md5('1')::uuid"};
     values_["batmap_relation"] = {"(SELECT r FROM relations WHERE id = 1)", "(SELECT r FROM relations WHERE id = 2)",
                                   "(SELECT r FROM relations WHERE id = 3)", "'\\x'::batmap_relation"};

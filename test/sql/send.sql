@@ -5,7 +5,7 @@ CREATE AGGREGATE join_state(int4, int4, int4) (SFUNC = _batmap_join_trans, STYPE
 CREATE AGGREGATE episode_state(int8, int4, int8[], int8, int8) (SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state);
 CREATE AGGREGATE counts_state(int4, int4) (SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state);
 CREATE TABLE sent AS
-SELECT '{1,5,9}'::batmap AS a_set, batmap_relation_agg(i, i % 3) AS relation, batmap_pair_counts_agg(i % 4, i % 3) AS pair_counts,
+SELECT '{1,5,9}'::batmap AS a_set, ARRAY[1, 5, 9]::_batmap_array AS array_as_set, batmap_relation_agg(i, i % 3) AS relation, batmap_pair_counts_agg(i % 4, i % 3) AS pair_counts,
     batmap_itemset_candidates('VALUES (1, 7), (1, 9), (2, 7)', min_count => 1) AS itemset_counts, batmap_join_counts_from('VALUES (7, 1), (9, 1)', 'VALUES (1, 7)') AS join_counts, batmap_episode_counts_from('VALUES (1, 7), (2, 9)', ARRAY[0, 5], min_count => 1) AS episode_counts, counts_state(i % 4, i % 3) AS counts_state, set_state(i) AS set_state, join_state(i, i % 2, NULL) AS join_state, episode_state(i, i % 3, '{1,2}', 0, 5) AS episode_state
 FROM generate_series(1, 20) i;
 -- Every type of the extension that has a binary form is in the table.

@@ -42,6 +42,29 @@ SELECT s && NULL::int[] IS NULL AS nothing, NULL::int2[] | s IS NULL AS nothing 
 -- operators of arrays alone stay as they are
 SELECT ARRAY[1, 2] && ARRAY[2], ARRAY[1, 1] = ARRAY[1], ARRAY[1, 2] @> ARRAY[1, 1], ARRAY[2] < ARRAY[10], ARRAY[1, 2] || 3, ARRAY[1, 1] || ARRAY[1], 2 = ANY (ARRAY[1, 2]);
 SELECT max(plain), min(plain), array_length(max(plain), 1) FROM array_sets;
+-- beside a constant without a type, too: whatever the type of the elements, on either side, as with an array of that type
+CREATE FUNCTION array_value_of(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    result text;
+BEGIN
+    EXECUTE 'SELECT pg_typeof(v) || '' '' || v::text FROM (SELECT ' || expression || ' AS v) e' INTO result;
+    RETURN result;
+END $$;
+CREATE DOMAIN tag_list AS int8[];
+SELECT type, count(*) AS expressions, count(array_value_of(loose)) AS with_value, count(*) FILTER (WHERE array_value_of(loose) IS DISTINCT FROM array_value_of(exact)) AS differ
+FROM (VALUES ('int2[]'), ('int4[]'), ('int8[]'), ('tag_list')) t(type), unnest('{=,<>,<,<=,>,>=,&&,@>,<@,IS DISTINCT FROM,IS NOT DISTINCT FROM}'::text[]) op,
+    unnest(ARRAY['{1,2}', '{2,1,1}', '{-1,NULL}', '{}']) a, unnest(ARRAY['{1,2}', '{2,1}', '{-1}', '{NULL}', '{}']) b,
+    LATERAL (VALUES (format('%L::%s %s %L', a, type, op, b), format('%L::%s %s %L::%s', a, type, op, b, type)),
+        (format('%L %s %L::%s', a, op, b, type), format('%L::%s %s %L::%s', a, type, op, b, type))) v(loose, exact)
+GROUP BY type ORDER BY type;
+SELECT '{2,1}'::int8[] IN ('{1,2}', '{9}') AS "in", nullif('{2,1}'::int8[], '{1,2}') AS kept, CASE '{2,1}'::int8[] WHEN '{1,2}' THEN 'set' ELSE 'array' END AS as_a;
+CREATE TABLE array_tagged (tags int8[] CHECK (tags <> '{}'));
+INSERT INTO array_tagged SELECT ARRAY[g % 100, -1, NULL] FROM generate_series(1, 5000) g;
+CREATE INDEX ON array_tagged USING gin (tags);
+ANALYZE array_tagged;
+PREPARE by_tags AS SELECT count(*) FROM array_tagged WHERE tags @> $1;
+EXPLAIN (COSTS OFF) EXECUTE by_tags('{5}');
+EXECUTE by_tags('{5,-1}');
 SELECT pg_typeof(coalesce(plain, '{}')), pg_typeof(CASE WHEN id = 1 THEN s ELSE plain::batmap END) FROM array_sets WHERE id = 1;
 -- refused
 INSERT INTO array_sets VALUES (6, ARRAY[-1]::int2[]);

@@ -193,7 +193,7 @@ $one->query_safe("DECLARE c$_ CURSOR FOR $endless; FETCH 10 FROM c$_") for 1 .. 
 is(count_helpers($node), MAX_THREADS, 'twelve cursors of one session have as many helper threads as the cap');
 is($one->query_safe('SELECT all_sessions, threads FROM batmap_usage()'), 'f|' . MAX_THREADS, 'which batmap_usage() says of the session');
 $one->query_safe('ROLLBACK');
-is($one->query_safe('SELECT threads, memory FROM batmap_usage()'), '0|0', 'and nothing when they are closed');
+is($one->query_safe('SELECT threads, memory <= 65536 FROM batmap_usage()'), '0|t', 'and only what a session keeps for small sets when they are closed');
 $one->quit;
 
 # Memory is returned to the system, also with many threads.

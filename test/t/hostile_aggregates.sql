@@ -9,6 +9,7 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA hostile GRANT SELECT ON TABLES TO mallory;
 CREATE TABLE hostile.samples (type regtype PRIMARY KEY, small text, large text);
 INSERT INTO hostile.samples VALUES
     ('batmap', $$'{1,5,9}'::batmap$$, $$(SELECT batmap_agg(x * 16) FROM generate_series(1, 50000) x)$$),
+    ('_batmap_array', $$ARRAY[1, 5, 9]::_batmap_array$$, $$(SELECT array_agg(x * 16) FROM generate_series(1, 50000) x)::_batmap_array$$),
     ('batmap_state', $$'s1:AgH/AAAAAAADAAAAAQAAAAAAAAAFAAAAAAAAAAkAAAAAAAAA'::batmap_state$$,
      $$(SELECT pg_temp.raw_elements(x) FROM generate_series(1, 2000) x)$$),
     ('batmap_relation', $$(SELECT batmap_relation_agg(x, x % 2) FROM generate_series(1, 3) x)$$,
