@@ -417,23 +417,3 @@ CREATE OPERATOR <%> (
     COMMUTATOR = <%>
 );
 COMMENT ON OPERATOR <%> (_batmap_array, batmap) IS 'Jaccard distance';
-
-CREATE FUNCTION batmap_is_empty(batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION batmap_is_empty(batmap) IS 'is the set empty?';
-
-CREATE FUNCTION batmap_min(batmap) RETURNS int8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION batmap_min(batmap) IS 'smallest element; NULL for the empty set';
-
-CREATE FUNCTION batmap_max(batmap) RETURNS int8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION batmap_max(batmap) IS 'largest element; NULL for the empty set';
-
-CREATE FUNCTION batmap_universe(batmap) RETURNS int8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION batmap_universe(batmap) IS 'size of the universe, 2^w: all elements are below it; of a compact set, the least such number from 65536 up';
-
-CREATE FUNCTION batmap_stats(batmap, OUT container text, OUT universe int8, OUT cardinality int8, OUT bytes int8, OUT slots int8, OUT stash int8) RETURNS record
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION batmap_stats(batmap) IS 'how a set is stored';

@@ -4,6 +4,7 @@
 
 #include "extension/input/run_costs.h"
 #include "extension/kept/kept_answer.h"
+#include "extension/kept/kept_table.h"
 #include "extension/server/device_use.h"
 #include "extension/streams/planner_support.h"
 #include "extension/streams/support_stream.h"
@@ -211,8 +212,9 @@ RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const
   const KeptAnswer answer = read_kept_answer(PG_GETARG_OID(0), items, context, room);
   if constexpr (kAll) {
     if (answer.value == nullptr) return stream->run(query, answer);
-    check_counts_items(answer.value, false,
-                       psprintf("The _of forms take text items, from batmap_kept_counts('%s').", answer.table));
+    check_counts_items(
+        answer.value, false,
+        psprintf("The _of forms take text items, from batmap_kept_counts(%s).", table_literal(PG_GETARG_OID(0))));
     return nullptr;
   } else {
     return stream->run(query, counts_bytes(answer.value), nullptr);

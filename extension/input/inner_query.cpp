@@ -230,7 +230,11 @@ const char* table_query(Oid table) {
 Query* analyze_select(const InnerQuery& query, const char* columns) {
   RawStmt* const statement = parse_select(query.text, columns);
   List* rewritten;
-  if (query.params == 0) {
+  if (query.open_params) {
+    Oid* types = nullptr;
+    int count = 0;
+    rewritten = pg_analyze_and_rewrite_varparams(statement, query.text, &types, &count, nullptr);
+  } else if (query.params == 0) {
     rewritten = pg_analyze_and_rewrite_fixedparams(statement, query.text, nullptr, 0, nullptr);
   } else {
     ParamValues params = param_values(query.params);

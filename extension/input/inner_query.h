@@ -19,8 +19,9 @@ inline void leave_inner_query(const ErrorContextCallback& callback) { error_cont
 
 /// A query as it is given.
 struct InnerQuery {
-  const char* text;  // see query_text()
-  Datum params = 0;  // a record whose fields are $1, $2 ...; 0: the text has no parameters
+  const char* text;          // see query_text()
+  Datum params = 0;          // a record whose fields are $1, $2 ...; 0: the text has no parameters
+  bool open_params = false;  // its parameters stay without values, as in a generic plan
   // The names of the columns to read. nullptr: the query returns both, in their order
   const char* tid_column = nullptr;
   const char* item_column = nullptr;
@@ -37,7 +38,7 @@ const char* table_query(Oid table);
 bool is_table_name(const char* text);
 
 /// @param columns  what the columns are, for hints: "the transaction and the item"; nullptr: any will do
-/// @raises 42601 unless the query is one SELECT; 42P02 unless there is a value for each parameter; 0A000 if the query would
+/// @raises 42601 unless the query is one SELECT; 42P02 unless there is a value for each parameter, or they stay open; 0A000 if the query would
 /// change data; any error of the query itself
 Query* analyze_select(const InnerQuery& query, const char* columns);
 

@@ -624,6 +624,10 @@ void check_kind(Relation table) {
                   errhint("%s", hint)));
 }
 
+const char* table_literal(Oid table) {
+  return quote_literal_cstr(DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(table))));
+}
+
 namespace {
 
 [[noreturn]] void raise_not_kept(Relation table) {
@@ -631,8 +635,8 @@ namespace {
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
            errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
            errhint("A function counts the rows if you name two columns behind the table. Its owner can keep the counts: "
-                   "batmap_keep('%s', tid, item).",
-                   RelationGetRelationName(table))));
+                   "batmap_keep(%s, tid, item).",
+                   table_literal(RelationGetRelid(table)))));
   pg_unreachable();
 }
 

@@ -142,4 +142,7 @@ struct AsOwner {
   int settings_;
 };
 
+/// The name of a table as a constant of SQL, for hints: with quotes, and with its schema where it must have one.
+const char* table_literal(Oid table);
+
 }  // namespace batmap::pg

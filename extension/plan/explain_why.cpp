@@ -164,7 +164,7 @@ BATMAP_FUNCTION(batmap_explain_why) {
   const char* const query = text_to_cstring(PG_GETARG_TEXT_PP(0));
   ErrorContextCallback callback;
   enter_inner_query(callback, query);
-  Query* const analyzed = analyze_select({query}, nullptr);
+  Query* const analyzed = analyze_select({.text = query, .open_params = true}, nullptr);
   List* const blocks = notes_of(analyzed, [&] { may_read(plan_select(analyzed, query), true); });
   leave_inner_query(callback);
   const ListCell* cell;

@@ -30,11 +30,15 @@ SetWork* open_print_work(const SetView& set) { return open_work(set.cardinality(
 
 /// Prints a set as {1,5,9} into `work`. @param hint  where the text would be too large for a datum
 std::span<const char> print_set(const SetView& set, SetWork* work, const char* hint) {
-  guarded([&] {
-    decode(set, work->elements, work->options);
-    print_set_text(work->elements.span(), work->text, work->options.cancel);
-  });
-  if (work->text.size() >= MaxAllocSize)
+  bool fits = set.cardinality() < MaxAllocSize / 2;
+  if (fits) {
+    guarded([&] {
+      decode(set, work->elements, work->options);
+      print_set_text(work->elements.span(), work->text, work->options.cancel);
+    });
+    fits = work->text.size() < MaxAllocSize;
+  }
+  if (!fits)
     ereport(ERROR,
             (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap is too large for its text form"), errhint("%s", hint)));
   return work->text.span();

@@ -67,6 +67,9 @@ RESET batmap.enable_join_project;
 SELECT block, relations, taken, reason FROM batmap_explain_why('WITH p AS MATERIALIZED (SELECT a.item AS x, b.item AS y FROM w_rows a JOIN w_rows b USING (tid) GROUP BY 1, 2)
     SELECT p.x, q.y, count(*) FROM p JOIN p q ON p.y = q.x GROUP BY 1, 2');
 SELECT * FROM batmap_explain_why('SELECT 1');
+-- parameters stay open
+SELECT taken, reason FROM batmap_explain_why('SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) WHERE a.item < $1 AND b.tid > $2 GROUP BY 1, 2 HAVING count(*) >= $3');
+SELECT * FROM batmap_explain_why('SELECT $1');
 SELECT * FROM batmap_explain_why(NULL);
 SELECT * FROM batmap_explain_why('SELECT 1; SELECT 2');
 SELECT * FROM batmap_explain_why('DELETE FROM w_rows');

@@ -82,6 +82,8 @@ SELECT count(*), bool_and(s::jsonb = j AND pg_column_size(s::jsonb) = pg_column_
 FROM generate_series(0, 100) n, LATERAL (SELECT coalesce(array_agg((1 << i % 20) * 10 ^ (i / 20) + i), '{}')::int8[] AS a FROM generate_series(1, n) i) drawn,
     LATERAL (SELECT a::batmap AS s, to_jsonb((a::batmap)::int8[]) AS j) made;
 SELECT batmap_range(0, 30000000)::jsonb IS NULL;
+SELECT batmap_range(0, 10000000000)::text IS NULL;
+SELECT batmap_range(0, 10000000000)::json IS NULL;
 -- the type is shown as it was declared
 CREATE TABLE declared_sets (a batmap(1), b batmap(2), c batmap(50), d batmap(100000), e batmap(1073741759), f batmap(1073741760), g batmap(4611686018427387904), h batmap(65));
 SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'declared_sets'::regclass AND attnum > 0 ORDER BY attnum;
