@@ -38,8 +38,8 @@ const char* table_query(Oid table);
 bool is_table_name(const char* text);
 
 /// @param columns  what the columns are, for hints: "the transaction and the item"; nullptr: any will do
-/// @raises 42601 unless the query is one SELECT; 42P02 unless there is a value for each parameter, or they stay open; 0A000 if the query would
-/// change data; any error of the query itself
+/// @raises 42601 unless the query is one SELECT; 42P02 unless there is a value for each parameter, or they stay open; 0A000 if
+/// the query would change data; any error of the query itself
 Query* analyze_select(const InnerQuery& query, const char* columns);
 
 struct TwoColumns {
