@@ -61,19 +61,23 @@ uint32_t count_bits_in_runs(const CompactBlock& bitmap, const CompactBlock& runs
   return count;
 }
 
-uint32_t count_runs_in_runs(const CompactBlock& a, const CompactBlock& b) {
-  uint32_t count = 0;
+/// Calls see(first, last) for runs of a and b side by side; where first is above last, the two have nothing in common.
+template <typename See>
+void meet_runs(const CompactBlock& a, const CompactBlock& b, See see) {
   uint32_t i = 0;
   uint32_t j = 0;
   while (i < a.runs() && j < b.runs()) {
     const BlockRun x = a.run(i);
     const BlockRun y = b.run(j);
-    const uint32_t first = std::max(x.first, y.first);
-    const uint32_t last = std::min(x.last, y.last);
-    if (first <= last) count += last - first + 1;
+    see(std::max(x.first, y.first), std::min(x.last, y.last));
     i += x.last <= y.last;
     j += y.last <= x.last;
   }
+}
+
+uint32_t count_runs_in_runs(const CompactBlock& a, const CompactBlock& b) {
+  uint32_t count = 0;
+  meet_runs(a, b, [&](uint32_t first, uint32_t last) { count += first <= last ? last - first + 1 : 0; });
   return count;
 }
 
@@ -101,20 +105,14 @@ void list_changes(const CompactBlock& block, uint32_t* out) {
 /// @return how many runs
 size_t intersect_runs(const CompactBlock& a, const CompactBlock& b, BlockRun* out) {
   size_t count = 0;
-  uint32_t i = 0;
-  uint32_t j = 0;
   uint32_t free_from = 0;  // the runs of the result ascend, whatever the order of those of a and b
-  while (i < a.runs() && j < b.runs()) {
-    const BlockRun x = a.run(i);
-    const BlockRun y = b.run(j);
-    const BlockRun common{std::max({x.first, y.first, free_from}), std::min(x.last, y.last)};
+  meet_runs(a, b, [&](uint32_t first, uint32_t last) {
+    const BlockRun common{std::max(first, free_from), last};
     const bool is_run = common.first <= common.last;
     out[count] = common;
     count += is_run;
     free_from = is_run ? common.last + 1 : free_from;
-    i += x.last <= y.last;
-    j += y.last <= x.last;
-  }
+  });
   return count;
 }
 

@@ -4,7 +4,8 @@
 #
 # A function is internal if only other objects of the database use it: the input and output functions of a type, the functions of an
 # aggregate, an operator, a cast or an operator class, and planner support. Its name begins with an underscore, and it has no
-# declaration in the reference.
+# declaration in the reference. A type of such a name, which only stands between other types and our operators, has no section, and
+# its casts are not listed.
 # `--fix` writes the declarations of the functions that the reference has anew.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
