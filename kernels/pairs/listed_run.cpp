@@ -263,16 +263,20 @@ void ListedRun::offer_to_devices() {
       cpu_ms,
       [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
       [&](std::span<const DeviceTraits> devices) {
-        Buffer<uint32_t> sides[2];
-        for (Buffer<uint32_t>& side : sides) side = Buffer<uint32_t>(*options_.memory, size_);
-        for (size_t k = 0; k < size_; ++k) {
-          if (k % kPart == 0) options_.cancel.throw_if_requested();
-          sides[0][k] = entries_[k].marked;
-          sides[1][k] = entries_[k].probed;
-        }
         counts = Buffer<uint32_t>(*options_.memory, size_);
-        count_list_on_devices(*query_.device.offload, devices, query_.device.memory_limit, lists_, tid_slots_,
-                              {sides[0].span(), sides[1].span(), counts.span()}, options_);
+        const ListedPairs pairs{.size = size_,
+                                .fill =
+                                    [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
+                                      for (size_t k = first; k < last; ++k) {
+                                        *a++ = entries_[k].marked;
+                                        *b++ = entries_[k].probed;
+                                      }
+                                      return last - first;
+                                    },
+                                .take = [&](size_t first, size_t last,
+                                            const uint32_t* found) { std::copy_n(found, last - first, &counts[first]); }};
+        count_list_on_devices(*query_.device.offload, devices, query_.device.memory_limit, lists_, tid_slots_, pairs,
+                              options_);
         return true;
       });
   record_.reason += session.reason();

@@ -2,6 +2,7 @@
 #include "pairs/listed_sets.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <numeric>
 #include <utility>
@@ -23,6 +24,7 @@ namespace {
 constexpr uint32_t kNoSet = UINT32_MAX;
 constexpr uint32_t kNoPair = UINT32_MAX;
 constexpr size_t kPairsATask = 1024;
+constexpr size_t kPairsAPass = 65536;  // of a task that does little with each
 constexpr size_t kPairsAPoll = 64;
 // Rows of the list for each set from which on preparing a compact set pays: 60 ns an element against the 2 that a comparison
 // saves (bench/set_bench.cpp).
@@ -33,10 +35,11 @@ constexpr double kListedByte = 0.06;
 constexpr double kListedComparison = 60;
 constexpr double kListedPreparation = 60;
 
-uint64_t rows_in(const std::vector<ChunkView>& chunks) {
-  uint64_t rows = 0;
-  for (const ChunkView& chunk : chunks) rows += chunk.rows;
-  return rows;
+/// The first row of each chunk, then the number of all rows.
+std::vector<uint64_t> first_rows(const std::vector<ChunkView>& chunks) {
+  std::vector<uint64_t> first{0};
+  for (const ChunkView& chunk : chunks) first.push_back(first.back() + chunk.rows);
+  return first;
 }
 
 }  // namespace
@@ -47,7 +50,6 @@ ListedSets::ListedSets(SetCollection sets, std::vector<ChunkView> shown, const s
       query_(query),
       options_(options),
       sets_(std::move(sets)),
-      pairs_(*options.memory),
       answers_(*options.memory, query.supports) {
   const Stopwatch watch;
   record_.method = "comparing";
@@ -77,11 +79,12 @@ void ListedSets::rank_sets() {
 
 void ListedSets::read_list(const std::vector<ChunkView>& list) {
   MemoryMeter& meter = *options_.memory;
-  const uint64_t rows = rows_in(list);
+  const std::vector<uint64_t> first_row = first_rows(list);
+  const uint64_t rows = first_row.back();
   if (rows >= UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 4294967294 rows in a list of pairs");
   pair_of_row_ = Buffer<uint32_t>(meter, rows);
-  std::ranges::fill(pair_of_row_.span(), kNoPair);
   for (Buffer<uint32_t>& side : supports_) side = Buffer<uint32_t>(meter, query_.supports ? rows : 0, Fill::kZero);
+  if (sets_.size() == 0) std::ranges::fill(pair_of_row_.span(), kNoPair);
   if (rows == 0 || sets_.size() == 0) return;
 
   int64_t low = sets_.id(0);
@@ -101,44 +104,69 @@ void ListedSets::read_list(const std::vector<ChunkView>& list) {
     return code == KeyCodes::kNone ? kNoSet : rank_of_code[code];
   };
 
-  Buffer<Entry> entries(meter, rows);
-  size_t size = 0;
-  std::vector<bool> is_listed(sets_.size());
-  uint32_t row = 0;
-  TidItem pairs[kChunkRows];
-  for (const ChunkView& chunk : list) {
-    options_.cancel.throw_if_requested();
-    decode_chunk(chunk, pairs);
-    for (uint32_t k = 0; k < chunk.rows; ++k, ++row) {
-      const uint32_t ranks[] = {rank_of_id(pairs[k].tid), rank_of_id(pairs[k].item)};
-      for (int side = 0; side < 2; ++side) {
-        if (ranks[side] == kNoSet) continue;
-        is_listed[ranks[side]] = true;
-        if (query_.supports) supports_[side][row] = static_cast<uint32_t>(sets_[order_[ranks[side]]].cardinality());
-      }
-      if (ranks[0] == kNoSet || ranks[1] == kNoSet) continue;
-      entries[size++] = {std::max(ranks[0], ranks[1]), std::min(ranks[0], ranks[1]), row};
-    }
-  }
-  Buffer<Entry> sorted(meter, size);
   const auto ranks = static_cast<uint32_t>(order_.size());
-  sort_by(&Entry::small, ranks, size, entries, sorted, options_);
-  sort_by(&Entry::large, ranks, size, sorted, entries, options_);
-  in_parts(size, options_.cancel, [&](size_t first, size_t last) {
-    for (size_t k = first; k < last; ++k) {
-      const RankPair pair{entries[k].large, entries[k].small};
-      if (pairs_.empty() || pairs_[pairs_.size() - 1] != pair) pairs_.push_back(pair);
-      pair_of_row_[entries[k].row] = static_cast<uint32_t>(pairs_.size() - 1);
+  Buffer<Entry> entries(meter, rows);
+  Buffer<uint8_t> is_listed(meter, ranks, Fill::kZero);
+  parallel_for(options_, list.size(), [&](size_t chunk, int) {
+    TidItem pairs[kChunkRows];
+    decode_chunk(list[chunk], pairs);
+    auto row = static_cast<uint32_t>(first_row[chunk]);
+    for (uint32_t k = 0; k < list[chunk].rows; ++k, ++row) {
+      const uint32_t both[] = {rank_of_id(pairs[k].tid), rank_of_id(pairs[k].item)};
+      for (int side = 0; side < 2; ++side) {
+        if (both[side] == kNoSet) continue;
+        const std::atomic_ref listed(is_listed[both[side]]);
+        if (listed.load(std::memory_order_relaxed) == 0) listed.store(1, std::memory_order_relaxed);
+        if (query_.supports) supports_[side][row] = static_cast<uint32_t>(sets_[order_[both[side]]].cardinality());
+      }
+      if (both[0] == kNoSet || both[1] == kNoSet) {
+        entries[row] = {ranks, 0, row};
+        pair_of_row_[row] = kNoPair;
+      } else {
+        entries[row] = {std::max(both[0], both[1]), std::min(both[0], both[1]), row};
+      }
     }
   });
-  counts_ = Buffer<uint32_t>(meter, pairs_.size(), Fill::kZero);
-  for (uint32_t rank = 0; rank < order_.size(); ++rank) {
-    if (!is_listed[rank]) continue;
+  Buffer<Entry> sorted(meter, rows);
+  sort_by(&Entry::small, ranks, rows, entries, sorted, options_);
+  sort_by(&Entry::large, ranks + 1, rows, sorted, entries, options_);
+  const auto found = std::ranges::partition_point(entries.span(), [&](const Entry& entry) { return entry.large < ranks; });
+  make_pairs(entries, static_cast<size_t>(found - entries.span().begin()));
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    if (is_listed[rank] == 0) continue;
     listed_.push_back(order_[rank]);
     record_.occurrences += sets_[order_[rank]].cardinality();
   }
   record_.items_kept = listed_.size();
   width_ = common_width(sets_, listed_);
+}
+
+/// Makes the different pairs of the first entries, and what each row is to be told.
+void ListedSets::make_pairs(const Buffer<Entry>& sorted, size_t size) {
+  const auto is_new = [&](size_t k) {
+    return k == 0 || sorted[k].large != sorted[k - 1].large || sorted[k].small != sorted[k - 1].small;
+  };
+  const size_t tasks = (size + kPairsAPass - 1) / kPairsAPass;
+  std::vector<size_t> begin(tasks + 1);  // of the pairs that are new in a task
+  const auto visit = [&](auto body) {
+    parallel_for(options_, tasks,
+                 [&](size_t task, int) { body(task, task * kPairsAPass, std::min((task + 1) * kPairsAPass, size)); });
+  };
+  visit([&](size_t task, size_t first, size_t last) {
+    size_t pairs = 0;
+    for (size_t k = first; k < last; ++k) pairs += is_new(k);
+    begin[task + 1] = pairs;
+  });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  pairs_ = Buffer<RankPair>(*options_.memory, begin.back());
+  counts_ = Buffer<uint32_t>(*options_.memory, begin.back(), Fill::kZero);
+  visit([&](size_t task, size_t first, size_t last) {
+    size_t next = begin[task];
+    for (size_t k = first; k < last; ++k) {
+      if (is_new(k)) pairs_[next++] = {sorted[k].large, sorted[k].small};
+      pair_of_row_[sorted[k].row] = static_cast<uint32_t>(next - 1);
+    }
+  });
 }
 
 /// The number of elements that any of the sets has. Takes a bit for each possible element, or 8 bytes for each element.
@@ -173,22 +201,32 @@ uint64_t ListedSets::distinct_elements() {
   return static_cast<uint64_t>(std::unique(all.span().begin(), all.span().end()) - all.span().begin());
 }
 
+/// Calls body(first, last) for parts of the pairs, on all threads.
+template <typename Body>
+void ListedSets::visit_pairs(Body body) const {
+  parallel_for(options_, (pairs_.size() + kPairsAPass - 1) / kPairsAPass,
+               [&](size_t task, int) { body(task * kPairsAPass, std::min((task + 1) * kPairsAPass, pairs_.size())); });
+}
+
+/// The sum of value(pair).
+template <typename Value>
+double ListedSets::sum_over_pairs(Value value) const {
+  std::vector<double> sums((pairs_.size() + kPairsAPass - 1) / kPairsAPass);
+  visit_pairs([&](size_t first, size_t last) {
+    double sum = 0;
+    for (size_t k = first; k < last; ++k) sum += value(pairs_[k]);
+    sums[first / kPairsAPass] = sum;
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
 double ListedSets::expected_cpu_ms() const {
   double ns = static_cast<double>(pairs_.size()) * kListedComparison;
   double compact = 0;
   for (const uint32_t set : listed_) compact += sets_[set].is_compact() ? static_cast<double>(sets_[set].cardinality()) : 0;
   if (pairs_.size() >= kPreparedPays * listed_.size()) ns += compact * kListedPreparation;
-  uint32_t large = kNoSet;
-  double bytes = 0;
-  in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
-    for (size_t k = first; k < last; ++k) {
-      if (pairs_[k].large != large) {
-        large = pairs_[k].large;
-        bytes = compared_bytes(sets_[order_[large]], width_);
-      }
-      ns += bytes * kListedByte;
-    }
-  });
+  ns +=
+      kListedByte * sum_over_pairs([&](const RankPair& pair) { return compared_bytes(sets_[order_[pair.large]], width_); });
   return ns / options_.threads / 1e6;
 }
 
@@ -217,14 +255,11 @@ void ListedSets::count_on_devices() {
                   .prepare_ms = to_prepare * kListedPreparation / options_.threads / 1e6,
                   .memory_limit = query_.device.memory_limit,
                   .threads = options_.threads};
-  in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
-    for (size_t k = first; k < last; ++k) {
-      if (!is_for_devices(pairs_[k])) continue;
-      ++sizes.pairs;
-      sizes.read_bytes +=
-          2.0 * static_cast<double>(batmap_shape(sets_[order_[pairs_[k].large]].cardinality(), width_).bytes());
-    }
-  });
+  sizes.pairs = static_cast<uint64_t>(sum_over_pairs([&](const RankPair& pair) { return is_for_devices(pair) ? 1 : 0; }));
+  sizes.read_bytes = 2 * sum_over_pairs([&](const RankPair& pair) {
+                       if (!is_for_devices(pair)) return 0.0;
+                       return static_cast<double>(batmap_shape(sets_[order_[pair.large]].cardinality(), width_).bytes());
+                     });
   if (sizes.pairs > 0) sizes.form_bytes = bytes;
   // What is left for the CPU takes its time in either case.
   const double cpu_ms = expected_cpu_ms() * (static_cast<double>(sizes.pairs) / static_cast<double>(pairs_.size()));
@@ -233,24 +268,24 @@ void ListedSets::count_on_devices() {
       [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
       [&](std::span<const DeviceTraits> devices) {
         sets_.prepare(listed_, width_, options_);
-        Buffer<uint32_t> sides[2];
-        for (Buffer<uint32_t>& side : sides) side = Buffer<uint32_t>(*options_.memory, sizes.pairs);
-        Buffer<uint32_t> counts(*options_.memory, sizes.pairs);
-        size_t at = 0;
-        in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
-          for (size_t k = first; k < last; ++k) {
-            if (!is_for_devices(pairs_[k])) continue;
-            sides[0][at] = device_rank_[pairs_[k].small];
-            sides[1][at++] = device_rank_[pairs_[k].large];
-          }
-        });
-        count_listed_sets_on_devices(*query_.device.offload, devices, query_.device.memory_limit, sets_, batmaps,
-                                     {sides[0].span(), sides[1].span(), counts.span()}, options_);
-        at = 0;
-        in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
-          for (size_t k = first; k < last; ++k)
-            if (is_for_devices(pairs_[k])) counts_[k] = counts[at++];
-        });
+        const ListedPairs pairs{.size = pairs_.size(),
+                                .fill =
+                                    [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
+                                      size_t size = 0;
+                                      for (size_t k = first; k < last; ++k) {
+                                        if (!is_for_devices(pairs_[k])) continue;
+                                        a[size] = device_rank_[pairs_[k].small];
+                                        b[size++] = device_rank_[pairs_[k].large];
+                                      }
+                                      return size;
+                                    },
+                                .take =
+                                    [&](size_t first, size_t last, const uint32_t* counts) {
+                                      for (size_t k = first; k < last; ++k)
+                                        if (is_for_devices(pairs_[k])) counts_[k] = *counts++;
+                                    }};
+        count_listed_sets_on_devices(*query_.device.offload, devices, query_.device.memory_limit, sets_, batmaps, pairs,
+                                     options_);
         return true;
       });
   record_.reason += session.reason();
@@ -282,7 +317,7 @@ void ListedSets::count() {
   count_on_devices();
   if (pairs_.size() >= kPreparedPays * listed_.size()) sets_.prepare(listed_, width_, options_);
   count_on_cpu();
-  pairs_ = GrowingBuffer<RankPair>(*options_.memory);
+  pairs_ = Buffer<RankPair>();
   sets_ = SetCollection(*options_.memory);
 }
 

@@ -5,9 +5,9 @@
 //
 // A pair that is on the list twice is counted once. Pairs with one set in common are counted one after the other, and the
 // larger set is the one in common, so that it stays in the cache. Compact sets are compared as they are, or prepared first
-// where they are on the list often. Devices count the pairs of batmaps of one width; the CPU counts the others. Cost: 40 ns
-// a row of the list to order it, and a comparison (set/set_intersect.h) a pair. Memory: the sets, 28 bytes a row of the list
-// and 12 a pair, 8 a row more with cardinalities. Source: ours.
+// where they are on the list often. Devices count the pairs of batmaps of one width; the CPU counts the others. All steps
+// run on all threads. Cost: 40 ns a row of the list to order it, and a comparison (set/set_intersect.h) a pair. Memory: the
+// sets, 28 bytes a row of the list and 12 a pair, 8 a row more with cardinalities. Source: ours.
 #pragma once
 
 #include <optional>
@@ -60,19 +60,24 @@ class ListedSets {
 
     friend bool operator==(const RankPair&, const RankPair&) = default;
   };
-  /// A row of the list whose sets are there.
+  /// A row of the list.
   struct Entry {
-    uint32_t large;
+    uint32_t large;  // or the number of all sets: one of the two is not there
     uint32_t small;
     uint32_t row;
   };
 
   void rank_sets();
   void read_list(const std::vector<ChunkView>& list);
+  void make_pairs(const Buffer<Entry>& sorted, size_t size);
   uint64_t distinct_elements();
   void count();
   void count_on_devices();
   bool is_for_devices(const RankPair& pair) const;
+  template <typename Body>
+  void visit_pairs(Body body) const;
+  template <typename Value>
+  double sum_over_pairs(Value value) const;
   void count_on_cpu();
   double expected_cpu_ms() const;
 
@@ -88,7 +93,7 @@ class ListedSets {
   std::vector<uint32_t> rank_of_;  // [sets]
   std::vector<uint32_t> listed_;   // sets of the list, by rank
   int width_ = 0;                  // that compact ones of them are prepared for
-  GrowingBuffer<RankPair> pairs_;  // different ones, by the larger and then by the smaller set
+  Buffer<RankPair> pairs_;         // different ones, by the larger and then by the smaller set
   Buffer<uint32_t> counts_;        // [pairs_]
   Buffer<uint32_t> pair_of_row_;   // [rows of the list] index in pairs_, or kNoPair
   std::vector<uint32_t>

@@ -174,16 +174,26 @@ void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& l
   });
 }
 
-/// Several threads hand over parts of the list, so that devices count one while the others are copied.
-void count_list(const OpenJob& job, size_t devices, const ListedRanks& pairs, ExecutionOptions options) {
+/// Several threads hand over parts of the list, so that devices count one while the others are made and copied.
+void count_list(const OpenJob& job, size_t devices, const ListedPairs& pairs, ExecutionOptions options) {
   constexpr size_t kPairsATask = size_t{1} << 17;  // which fill a channel to another process
   if (job.api().count_list == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no lists"};
   options.threads = std::min(options.threads, 2 * threads_for_devices(devices));
-  parallel_for(options, (pairs.a.size() + kPairsATask - 1) / kPairsATask, [&](size_t task, int) {
+  std::vector<Buffer<uint32_t>> rooms(static_cast<size_t>(options.threads));
+  const size_t side = std::min(kPairsATask, pairs.size);
+  parallel_for(options, (pairs.size + kPairsATask - 1) / kPairsATask, [&](size_t task, int worker) {
+    Buffer<uint32_t>& room = rooms[static_cast<size_t>(worker)];
+    if (room.empty()) room = Buffer<uint32_t>(*options.memory, 3 * side);
+    uint32_t* const a = room.data();
+    uint32_t* const b = a + side;
+    uint32_t* const counts = b + side;
     const size_t first = task * kPairsATask;
-    const size_t size = std::min(kPairsATask, pairs.a.size() - first);
+    const size_t last = std::min(first + kPairsATask, pairs.size);
+    const size_t size = pairs.fill(first, last, a, b);
+    if (size == 0) return;
     AcceleratorMessage why{};
-    expect_done(job.api().count_list(job.pairs(), &pairs.a[first], &pairs.b[first], size, &pairs.counts[first], &why), why);
+    expect_done(job.api().count_list(job.pairs(), a, b, size, counts, &why), why);
+    pairs.take(first, last, counts);
   });
 }
 
@@ -238,7 +248,7 @@ std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<c
 }
 
 void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                           const Tidlists& lists, uint32_t tid_slots, const ListedRanks& pairs,
+                           const Tidlists& lists, uint32_t tid_slots, const ListedPairs& pairs,
                            const ExecutionOptions& options) {
   DevicePairJob job{};
   job.items = job.leading = static_cast<uint32_t>(lists.length.size());
@@ -251,7 +261,7 @@ void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devic
 }
 
 void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                                  const SetCollection& sets, std::span<const uint32_t> order, const ListedRanks& pairs,
+                                  const SetCollection& sets, std::span<const uint32_t> order, const ListedPairs& pairs,
                                   const ExecutionOptions& options) {
   DevicePairJob job{};
   job.items = job.leading = static_cast<uint32_t>(order.size());

@@ -4,6 +4,7 @@
 // task when it is free. Source: ours.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -31,11 +32,13 @@ std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<c
                                                    uint64_t memory_limit, const SetCollection& sets,
                                                    std::span<const uint32_t> order, const ExecutionOptions& options);
 
-/// Pairs to be counted.
-struct ListedRanks {
-  std::span<const uint32_t> a;
-  std::span<const uint32_t> b;
-  std::span<uint32_t> counts;  // [pairs] overwritten
+/// Pairs to be counted, or to be left out. Several threads call both functions at once, each for other pairs.
+struct ListedPairs {
+  size_t size;
+  /// Writes those of [first, last) that devices count. @return how many these are
+  std::function<size_t(size_t first, size_t last, uint32_t* a, uint32_t* b)> fill;
+  /// Takes their counts.
+  std::function<void(size_t first, size_t last, const uint32_t* counts)> take;
 };
 
 /// Counts the pairs of a list, and no others. Pairs with one side in common are to be neighbours.
@@ -43,11 +46,11 @@ struct ListedRanks {
 /// @param tid_slots  tids are smaller
 /// @throws as count_on_devices()
 void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                           const Tidlists& lists, uint32_t tid_slots, const ListedRanks& pairs,
+                           const Tidlists& lists, uint32_t tid_slots, const ListedPairs& pairs,
                            const ExecutionOptions& options);
 /// The same over stored sets, which are those of count_sets_on_devices().
 void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                                  const SetCollection& sets, std::span<const uint32_t> order, const ListedRanks& pairs,
+                                  const SetCollection& sets, std::span<const uint32_t> order, const ListedPairs& pairs,
                                   const ExecutionOptions& options);
 
 /// The number of threads that keeps this many devices busy.

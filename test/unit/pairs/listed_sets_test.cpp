@@ -137,6 +137,22 @@ TEST_F(ListedSetsTest, AnswersEachRowOfTheListInItsOrder) {
       }
 }
 
+// So many rows that threads share out each step; of few and of many different pairs, and with rows that name no set.
+TEST_F(ListedSetsTest, LongLists) {
+  Random random(kListedSeed + 7);
+  for (const size_t count : {3u, 600u}) {
+    const std::vector<IdSet> sets = sets_with_ids(random, count, 2000, 60, {kCompactForm});
+    const std::vector<TidItem> list = list_of_ids(random, sets, 400'000);
+    for (const int threads : {1, 2, 7}) {
+      MemoryMeter meter;
+      ListedSetsQuery query;
+      query.supports = true;
+      expect_right(find(sets, list, query, {threads, &meter, {}}), sets, list, query);
+      EXPECT_EQ(meter.current(), 0u);
+    }
+  }
+}
+
 // Far apart, so that elements are sorted and not marked.
 TEST_F(ListedSetsTest, TotalOfALargeUniverse) {
   Random random(kListedSeed + 1);
@@ -202,6 +218,22 @@ TEST_F(ListedSetsTest, AutoTakesDevicesWhereTheyAreFaster) {
   EXPECT_EQ(slow.record.device, "cpu") << slow.record.reason;
   for (size_t k = 0; k < list.size(); ++k) ASSERT_EQ(fast.rows[k].support, slow.rows[k].support);
   EXPECT_EQ(find(sets, list, on_devices(DeviceMode::kCpu), {1, &meter, {}}).record.device, "cpu");
+}
+
+// More different pairs than a task for devices has; a tenth of the sets are no batmaps.
+TEST_F(ListedSetsTest, LongListsOnDevices) {
+  Random random(kListedSeed + 8);
+  std::vector<IdSet> sets = large_sets(random, 600);
+  for (size_t i = 0; i < sets.size(); i += 10) sets[i].elements = {1, 2, 3};
+  const std::vector<TidItem> list = list_of_ids(random, sets, 400'000);
+  MemoryMeter meter;
+  const FoundAnswers on_cpu = find(sets, list, on_devices(DeviceMode::kCpu), {2, &meter, {}});
+  for (const int threads : {1, 3}) {
+    const FoundAnswers found = find(sets, list, on_devices(DeviceMode::kRequire), {threads, &meter, {}});
+    EXPECT_EQ(found.record.device, "cuda:0 fake");
+    for (size_t k = 0; k < list.size(); ++k) ASSERT_EQ(found.rows[k].support, on_cpu.rows[k].support);
+  }
+  EXPECT_EQ(meter.current(), 0u);
 }
 
 TEST_F(ListedSetsTest, EveryCallMayFail) {
