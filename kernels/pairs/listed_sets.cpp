@@ -141,7 +141,7 @@ void ListedSets::read_list(const std::vector<ChunkView>& list) {
   width_ = common_width(sets_, listed_);
 }
 
-/// Makes the different pairs of the first entries, and what each row is to be told.
+/// Makes the different pairs of the first entries, and notes the pair of each row.
 void ListedSets::make_pairs(const Buffer<Entry>& sorted, size_t size) {
   const auto is_new = [&](size_t k) {
     return k == 0 || sorted[k].large != sorted[k - 1].large || sorted[k].small != sorted[k - 1].small;
