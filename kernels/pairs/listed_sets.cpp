@@ -24,7 +24,7 @@ namespace {
 constexpr uint32_t kNoSet = UINT32_MAX;
 constexpr uint32_t kNoPair = UINT32_MAX;
 constexpr size_t kPairsATask = 1024;
-constexpr size_t kPairsAPass = 65536;  // of a task that does little with each
+constexpr size_t kPairsAPass = 65536;  // rows or pairs of a task that does little with each
 constexpr size_t kPairsAPoll = 64;
 // Rows of the list for each set from which on preparing a compact set pays: 60 ns an element against the 2 that a comparison
 // saves (bench/set_bench.cpp).
@@ -40,6 +40,15 @@ std::vector<uint64_t> first_rows(const std::vector<ChunkView>& chunks) {
   std::vector<uint64_t> first{0};
   for (const ChunkView& chunk : chunks) first.push_back(first.back() + chunk.rows);
   return first;
+}
+
+size_t passes(size_t size) { return (size + kPairsAPass - 1) / kPairsAPass; }
+
+/// Calls body(pass, first, last) for each part of [0, size), on the threads of the run.
+template <typename Body>
+void in_passes(size_t size, const ExecutionOptions& options, Body body) {
+  parallel_for(options, passes(size),
+               [&](size_t pass, int) { body(pass, pass * kPairsAPass, std::min((pass + 1) * kPairsAPass, size)); });
 }
 
 }  // namespace
@@ -146,22 +155,17 @@ void ListedSets::make_pairs(const Buffer<Entry>& sorted, size_t size) {
   const auto is_new = [&](size_t k) {
     return k == 0 || sorted[k].large != sorted[k - 1].large || sorted[k].small != sorted[k - 1].small;
   };
-  const size_t tasks = (size + kPairsAPass - 1) / kPairsAPass;
-  std::vector<size_t> begin(tasks + 1);  // of the pairs that are new in a task
-  const auto visit = [&](auto body) {
-    parallel_for(options_, tasks,
-                 [&](size_t task, int) { body(task, task * kPairsAPass, std::min((task + 1) * kPairsAPass, size)); });
-  };
-  visit([&](size_t task, size_t first, size_t last) {
+  std::vector<size_t> begin(passes(size) + 1);  // of the pairs that are new in a pass
+  in_passes(size, options_, [&](size_t pass, size_t first, size_t last) {
     size_t pairs = 0;
     for (size_t k = first; k < last; ++k) pairs += is_new(k);
-    begin[task + 1] = pairs;
+    begin[pass + 1] = pairs;
   });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   pairs_ = Buffer<RankPair>(*options_.memory, begin.back());
   counts_ = Buffer<uint32_t>(*options_.memory, begin.back(), Fill::kZero);
-  visit([&](size_t task, size_t first, size_t last) {
-    size_t next = begin[task];
+  in_passes(size, options_, [&](size_t pass, size_t first, size_t last) {
+    size_t next = begin[pass];
     for (size_t k = first; k < last; ++k) {
       if (is_new(k)) pairs_[next++] = {sorted[k].large, sorted[k].small};
       pair_of_row_[sorted[k].row] = static_cast<uint32_t>(next - 1);
@@ -201,21 +205,14 @@ uint64_t ListedSets::distinct_elements() {
   return static_cast<uint64_t>(std::unique(all.span().begin(), all.span().end()) - all.span().begin());
 }
 
-/// Calls body(first, last) for parts of the pairs, on all threads.
-template <typename Body>
-void ListedSets::visit_pairs(Body body) const {
-  parallel_for(options_, (pairs_.size() + kPairsAPass - 1) / kPairsAPass,
-               [&](size_t task, int) { body(task * kPairsAPass, std::min((task + 1) * kPairsAPass, pairs_.size())); });
-}
-
 /// The sum of value(pair).
 template <typename Value>
 double ListedSets::sum_over_pairs(Value value) const {
-  std::vector<double> sums((pairs_.size() + kPairsAPass - 1) / kPairsAPass);
-  visit_pairs([&](size_t first, size_t last) {
+  std::vector<double> sums(passes(pairs_.size()));
+  in_passes(pairs_.size(), options_, [&](size_t pass, size_t first, size_t last) {
     double sum = 0;
     for (size_t k = first; k < last; ++k) sum += value(pairs_[k]);
-    sums[first / kPairsAPass] = sum;
+    sums[pass] = sum;
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
