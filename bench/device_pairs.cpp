@@ -251,13 +251,13 @@ struct Sets {
   uint32_t width;
   std::vector<uint64_t> cardinality;
   std::vector<std::vector<std::byte>> bytes;
-  std::vector<const unsigned char*> planes;
+  std::vector<PlanePiece> planes;
   std::vector<uint32_t> stash_begin;
   std::vector<uint64_t> stash;
   uint64_t slots = 0;  // slots of a set, all three tables
 
   DeviceSets view() const {
-    return {static_cast<uint32_t>(bytes.size()), width, cardinality.data(), planes.data(), stash_begin.data(), stash.data()};
+    return {static_cast<uint32_t>(bytes.size()), width, cardinality.data(), stash_begin.data(), stash.data()};
   }
 };
 
@@ -290,7 +290,7 @@ Sets random_sets(uint32_t count, uint32_t size, uint64_t universe) {
   });
   sets.stash_begin.push_back(0);
   for (uint32_t i = 0; i < count; ++i) {
-    sets.planes.push_back(reinterpret_cast<const unsigned char*>(sets.bytes[i].data()));
+    sets.planes.push_back({reinterpret_cast<const unsigned char*>(sets.bytes[i].data()), sets.bytes[i].size()});
     sets.stash.insert(sets.stash.end(), stashes[i].begin(), stashes[i].end());
     sets.stash_begin.push_back(static_cast<uint32_t>(sets.stash.size()));
   }
@@ -305,6 +305,7 @@ DevicePairs* open_sets(const Sets& sets, const DevicePairJob& job, Times& times)
   expect(api->open_pairs(&job, &pairs, &why), why);
   const DeviceSets view = sets.view();
   expect(api->add_sets(pairs, &view, &why), why);
+  expect(api->add_planes(pairs, 0, sets.planes.data(), sets.planes.size(), &why), why);
   std::vector<uint32_t> supports(job.items);
   expect(api->build(pairs, supports.data(), &why), why);
   times.send_ms = now_ms() - start;
@@ -439,6 +440,52 @@ void run_list() {
   print("the same list, all cores, stored values", of_cpu, limit);
 }
 
+/// Pairs of a list by themselves, and looked up in the counts of all pairs.
+void run_listed(uint32_t count, uint32_t size, uint64_t universe) {
+  const Sets sets = random_sets(count, size, universe);
+  DevicePairJob job = job_for(count, 1, 0, DeviceMethod::kBatmap);
+  constexpr size_t kPairs = 1'000'000;
+  std::vector<uint32_t> a(kPairs);
+  std::vector<uint32_t> b(kPairs);
+  std::vector<uint32_t> counts[2];
+  Random random{5};
+  for (size_t i = 0; i < kPairs; ++i) {
+    a[i] = static_cast<uint32_t>(random() % count);
+    b[i] = static_cast<uint32_t>(random() % count);
+  }
+  const double all = 0.5 * count * (count - 1.0);
+  double kernel_ms[2] = {};
+  for (int is_tiled = 0; is_tiled < 2; ++is_tiled) {
+    job.counts_all = static_cast<uint32_t>(is_tiled);
+    Times times;
+    DevicePairs* const pairs = open_sets(sets, job, times);
+    counts[is_tiled].resize(kPairs);
+    AcceleratorMessage why{};
+    double before = 0;
+    api->times(pairs, &times.build_ms, &before);
+    const double start = now_ms();
+    expect(api->count_list(pairs, a.data(), b.data(), kPairs, counts[is_tiled].data(), &why), why);
+    times.count_ms = now_ms() - start;
+    api->times(pairs, &times.build_ms, &times.kernel_ms);
+    times.kernel_ms -= before;
+    api->close_pairs(pairs);
+    kernel_ms[is_tiled] = is_tiled == 0 ? times.kernel_ms : times.build_ms;
+    char name[96];
+    std::snprintf(name, sizeof name, "list of 1 M pairs, %u sets of %u%s", count, size,
+                  is_tiled == 0 ? "" : ", all counted");
+    char limit[96];
+    if (is_tiled == 0)
+      std::snprintf(limit, sizeof limit, "%.2f ns a pair", times.kernel_ms * 1e6 / kPairs);
+    else
+      std::snprintf(limit, sizeof limit, "%.3f ns for each of all pairs: %.0f for the time of one",
+                    times.build_ms * 1e6 / all, kernel_ms[0] / kPairs / (kernel_ms[1] / all));
+    print(name, times, limit);
+  }
+  if (counts[0] == counts[1]) return;
+  std::fprintf(stderr, "two ways of counting a list differ\n");
+  std::exit(1);
+}
+
 /// One large instance on one device, on two, and so on. A device takes the next block of rows when it is
 /// free, as in pairs/counters/device_counter.cpp.
 void run_devices(uint32_t device_count) {
@@ -545,7 +592,12 @@ int main(int argc, char** argv) {
   if (wanted("horizontal")) run_horizontal();
   if (wanted("density")) run_density(csv);
   if (wanted("batmaps")) run_batmaps();
-  if (wanted("list")) run_list();
+  if (wanted("list")) {
+    run_list();
+    run_listed(1500, 1000, kListedUniverse);
+    run_listed(4000, 1000, kListedUniverse);
+    run_listed(2000, 10'000, 100'000'000);
+  }
   if (wanted("devices")) {
     DeviceTraits all[kMaxDevices];
     uint32_t count = 0;

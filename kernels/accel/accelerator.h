@@ -3,8 +3,8 @@
 //
 // No function throws, and neither side frees memory of the other. Numbers and pointers describe a job; a
 // module may decline it, and then the CPU does it. All calls are thread-safe except those on one DevicePairs.
-// Of these, count_rows() and count_list() may be called by several threads at once after build(). Usable from
-// C++17 (nvcc). Source: ours.
+// Of these, several threads at once may call add_rows() or add_planes() before build(), and count_rows() and
+// count_list() after it. Usable from C++17 (nvcc). Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace batmap {
 
-inline constexpr uint32_t kAcceleratorAbi = 5;
+inline constexpr uint32_t kAcceleratorAbi = 6;
 inline constexpr uint32_t kMaxDevices = 16;
 
 enum class AcceleratorStatus : int32_t {
@@ -67,6 +67,7 @@ struct DevicePairJob {
   uint32_t tid_slots;
   uint64_t rows;  // upper bound of the rows that add_rows() will bring
   DeviceMethod method;
+  uint32_t counts_all;  // count_list() looks pairs up in the counts of all pairs, which build() makes if there is memory
   uint32_t device_count;
   int32_t devices[kMaxDevices];  // indices; each device gets the whole form and a share of the rows to count
   uint64_t memory_limit;         // bytes on each device; 0: all it has
@@ -74,14 +75,19 @@ struct DevicePairJob {
   void* stop_arg;
 };
 
-/// Stored batmaps of one width, as in set/FORMAT.md.
+/// Stored batmaps of one width, as in set/FORMAT.md, without their planes.
 struct DeviceSets {
   uint32_t sets;
   uint32_t width;
-  const uint64_t* cardinality;         // [sets] ascending: the shape of a set follows from it
-  const unsigned char* const* planes;  // [sets] groups of blocks
-  const uint32_t* stash_begin;         // [sets + 1]
-  const uint64_t* stash;               // [stash_begin[sets]] ascending within each set
+  const uint64_t* cardinality;  // [sets] ascending: the shape of a set follows from it
+  const uint32_t* stash_begin;  // [sets + 1]
+  const uint64_t* stash;        // [stash_begin[sets]] ascending within each set
+};
+
+/// Bytes of the planes of batmaps: of a part of a set, or of a whole one.
+struct PlanePiece {
+  const unsigned char* data;
+  uint64_t bytes;
 };
 
 /// The same layout as PairCount.
@@ -117,10 +123,14 @@ struct AcceleratorApi {
   /// free the arrays on return.
   AcceleratorStatus (*add_rows)(DevicePairs* pairs, const uint32_t* tids, const uint32_t* items, size_t rows,
                                 AcceleratorMessage* why);
-  /// Adds batmaps instead of rows. The caller may free the arrays on return. The job sets items, leading,
-  /// first_column and method kBatmap.
+  /// Announces batmaps instead of rows, once. The caller may free the arrays on return. The job sets items,
+  /// leading, first_column and method kBatmap.
   AcceleratorStatus (*add_sets)(DevicePairs* pairs, const DeviceSets* sets, AcceleratorMessage* why);
-  /// Call it after the last row. @param supports  [items] overwritten: distinct tids of each item
+  /// Adds planes of these batmaps. The planes of all sets lie one behind the other, and these pieces from the
+  /// byte `offset` on. All of them are needed. Thread-safe. The caller may free the pieces on return.
+  AcceleratorStatus (*add_planes)(DevicePairs* pairs, uint64_t offset, const PlanePiece* pieces, size_t count,
+                                  AcceleratorMessage* why);
+  /// Call it after the last row or plane. @param supports  [items] overwritten: distinct tids of each item
   AcceleratorStatus (*build)(DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why);
   /// The wanted pairs (a, b) with first <= a < last and count >= threshold, in order of (a, b).
   /// @param first  a multiple of 128; `last` is one too, or the number of leading items
@@ -141,8 +151,8 @@ struct AcceleratorApi {
   void (*limit_memory)(uint64_t bytes);
   /// Bytes that jobs have on a device now, without its context. May be null
   uint64_t (*memory_used)(int32_t device);
-  /// Pins memory of the caller, of whole pages: add_rows() and count_list() then copy from there and to there without a
-  /// stop in between. The caller must not count on what is in it while the call runs: others may be able to write to it.
+  /// Pins memory of the caller, of whole pages: add_rows(), add_planes() and count_list() then copy from there and to there
+  /// without a stop in between. The caller must not count on what is in it while the call runs: others may be able to write to it.
   /// @param device  one that jobs use. May be null
   AcceleratorStatus (*pin)(int32_t device, void* memory, size_t bytes, AcceleratorMessage* why);
   /// When no call uses it any more. Not null if `pin` is not

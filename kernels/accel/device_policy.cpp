@@ -20,6 +20,10 @@ constexpr double kBatmapWords = 57;
 // sides that 132 multiprocessors read in a nanosecond.
 constexpr double kListedPair = 4;
 constexpr double kListedBytes = 1500;
+// Tiles count a pair of many for a fraction of what it costs by itself: a half for 1,500 sets of 1,000 elements, a twelfth
+// for 2,000 of 10,000 (part `list` of bench/device_pairs.cpp). They need as many pairs as keep a device busy.
+constexpr uint64_t kTiledPairs = 4;  // pairs that tiles count in the time of one from a list
+constexpr uint64_t kMinTiledPairs = uint64_t{1} << 20;
 // A device is chosen only if it is faster by this factor: the estimate leaves out the counts that come back.
 constexpr double kMargin = 1.2;
 constexpr double kRowBytes = 8;
@@ -156,6 +160,11 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
   return choice;
 }
 
+bool pays_to_count_all(uint64_t items, uint64_t listed) {
+  const uint64_t all = items * (items - 1) / 2;
+  return all >= kMinTiledPairs && listed >= all / kTiledPairs;
+}
+
 DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const DeviceTraits> devices) {
   DeviceEstimate estimate;
   estimate.fits = true;
@@ -166,12 +175,18 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
   double host_ms = static_cast<double>(sizes.pairs) * kListedPair / std::min<double>(senders, 2 * sharers) / 1e6;
   host_ms += sizes.rows > 0 ? rows * kStagedRow / senders / 1e6
                             : sizes.prepare_ms + static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / 1e6;
+  const bool counts_all = pays_to_count_all(sizes.items, sizes.pairs);
+  const auto items = static_cast<double>(sizes.items);
+  // Of one side of all pairs. Each device counts them.
+  const double tiled_bytes = counts_all ? sizes.read_bytes / static_cast<double>(sizes.pairs) / 2 * items * items / 2 : 0;
   double slowest = 0;
   for (const DeviceTraits& device : devices) {
     const DeviceRates& rates = device.rates;
     const double share = std::max(device.multiprocessors, 1) / kMultiprocessors;
-    const double ms = 2 * rates.launch_ms + rows * (kRowBytes / rates.upload_bytes + kScatteredRow) / 1e6 +
-                      sizes.read_bytes / (kListedBytes * share) / 1e6 / sharers;
+    double ns = sizes.read_bytes / (kListedBytes * share) / sharers;
+    if (counts_all)
+      ns = sizes.rows > 0 ? tiled_bytes * 8 / rates.and_bits : tiled_bytes / 4 / (kBatmapWords * kMultiprocessors * share);
+    const double ms = 2 * rates.launch_ms + (rows * (kRowBytes / rates.upload_bytes + kScatteredRow) + ns) / 1e6;
     const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
     estimate.fits = estimate.fits && estimate.bytes + kFixedBytes <= room;
     slowest = std::max(slowest, ms);

@@ -63,14 +63,18 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
 
 /// A job of counting the pairs of a list.
 struct ListSizes {
+  uint64_t items = 0;  // or sets
   uint64_t pairs = 0;
   uint64_t rows = 0;        // that are sent and become bit rows; 0: batmaps are sent
   uint64_t form_bytes = 0;  // of the bit rows or batmaps on a device
   double prepare_ms = 0;    // time of the host before it can send batmaps
-  double read_bytes = 0;    // of both sides of all pairs
+  double read_bytes = 0;    // of both sides of the pairs
   uint64_t memory_limit = 0;
   int threads = 1;  // host threads that send rows
 };
+
+/// Does the list name so many of all pairs that a device counts these by tiles, and looks the list up?
+bool pays_to_count_all(uint64_t items, uint64_t listed);
 
 DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const DeviceTraits> devices);
 

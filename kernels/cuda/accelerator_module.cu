@@ -178,6 +178,10 @@ AcceleratorStatus add_rows(DevicePairs* pairs, const uint32_t* tids, const uint3
 AcceleratorStatus add_sets(DevicePairs* pairs, const DeviceSets* sets, AcceleratorMessage* why) {
   return guarded(why, [&] { pairs->add_sets(*sets); });
 }
+AcceleratorStatus add_planes(DevicePairs* pairs, uint64_t offset, const PlanePiece* pieces, size_t count,
+                             AcceleratorMessage* why) {
+  return guarded(why, [&] { pairs->add_planes(offset, pieces, count); });
+}
 AcceleratorStatus build(DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why) {
   return guarded(why, [&] { pairs->build(supports); });
 }
@@ -225,12 +229,13 @@ void unpin_memory(void* memory) { unpin(memory); }
 constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  devices,         prepare,
                                  open_pairs,      add_rows,
-                                 add_sets,        build,
-                                 count_rows,      count_list,
-                                 times,           close_pairs,
-                                 &kEpisodeApi,    &kItemsetApi,
-                                 limit_memory,    memory_used,
-                                 pin_memory,      unpin_memory};
+                                 add_sets,        add_planes,
+                                 build,           count_rows,
+                                 count_list,      times,
+                                 close_pairs,     &kEpisodeApi,
+                                 &kItemsetApi,    limit_memory,
+                                 memory_used,     pin_memory,
+                                 unpin_memory};
 
 }  // namespace
 

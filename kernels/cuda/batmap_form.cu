@@ -306,12 +306,7 @@ class BatmapForm final : public PairForm {
     }
     groups_.push_back(items_);
     planes_ = DeviceArray<uint32_t>(lane.budget, begin[items_]);
-    StagedCopy copy(planes_.data(), lane.stop, lane.stream);
-    for (uint32_t set = 0; set < items_; ++set) {
-      sets[set].planes = planes_.data() + begin[set];
-      copy.add(given.planes[set], (begin[set + 1] - begin[set]) * sizeof(uint32_t));
-    }
-    copy.finish();
+    for (uint32_t set = 0; set < items_; ++set) sets[set].planes = planes_.data() + begin[set];
     sets_ = DeviceArray<DeviceSet>(lane.budget, items_);
     stash_begin_ = DeviceArray<uint32_t>(lane.budget, items_ + 1);
     stash_ = DeviceArray<uint64_t>(lane.budget, stashed);
@@ -324,8 +319,14 @@ class BatmapForm final : public PairForm {
     lane.wait();
   }
 
-  void add(const uint32_t*, const uint32_t*, size_t, cudaStream_t) override {
-    throw DeviceError{AcceleratorStatus::kDeclined, "method batmap takes sets, not rows"};
+  void add_planes(uint64_t offset, const PlanePiece* pieces, size_t count, Lane& lane) override {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; ++i) bytes += pieces[i].bytes;
+    if (offset > planes_.bytes() || bytes > planes_.bytes() - offset)
+      throw DeviceError{AcceleratorStatus::kDeclined, "planes outside of the sets"};
+    StagedCopy copy(reinterpret_cast<std::byte*>(planes_.data()) + offset, lane.stop, lane.stream);
+    for (size_t i = 0; i < count; ++i) copy.add(pieces[i].data, pieces[i].bytes);
+    copy.finish();
   }
 
   void build(uint32_t* supports, Lane&) override { std::copy(supports_.begin(), supports_.end(), supports); }

@@ -32,6 +32,18 @@ __global__ void unpack_pairs(const uint64_t* keys, const uint32_t* counts, uint6
               counts[i]};
 }
 
+/// Looks pairs up in the counts of all pairs.
+__global__ void look_up(CountTriangle all, const uint32_t* supports, const uint32_t* a, const uint32_t* b, size_t size,
+                        uint32_t* counts) {
+  const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+  if (i >= size) return;
+  // The list may come from memory that another process can still write to: whatever is there names a pair.
+  const auto last = static_cast<uint32_t>(all.items - 1);
+  const uint32_t low = min(min(a[i], b[i]), last);
+  const uint32_t high = min(max(a[i], b[i]), last);
+  counts[i] = low == high ? supports[low] : all.of(low, high);
+}
+
 }  // namespace
 
 /// A pinned buffer in which rows wait until there are enough of them to be sent.
@@ -71,7 +83,7 @@ class DevicePairs::CountingLane {
     for (;;) {
       check(cudaMemsetAsync(size_.data(), 0, sizeof size, lane.stream), "clearing a counter");
       start_.record(lane.stream);
-      form.count(wanted, {size_.data(), capacity_, keys_[0].data(), counts_[0].data(), column_bits_}, lane);
+      form.count(wanted, {size_.data(), capacity_, keys_[0].data(), counts_[0].data(), column_bits_, {}}, lane);
       end_.record(lane.stream);
       check(cudaMemcpyAsync(&size, size_.data(), sizeof size, cudaMemcpyDeviceToHost, lane.stream), "reading a counter");
       lane.wait();
@@ -154,6 +166,8 @@ class DevicePairs::Device {
   std::unique_ptr<PairForm> form;
   DeviceArray<uint32_t> tids;  // rows between staging and the form, one buffer after the other
   DeviceArray<uint32_t> items;
+  DeviceArray<uint32_t> all_counts;  // of all pairs (CountTriangle), if they were counted at once
+  DeviceArray<uint32_t> supports;    // the same
   std::vector<std::unique_ptr<CountingLane>> lanes;
 };
 
@@ -329,6 +343,29 @@ void DevicePairs::add_sets(const DeviceSets& sets) {
   }
 }
 
+void DevicePairs::add_planes(uint64_t offset, const PlanePiece* pieces, size_t count) {
+  for (std::unique_ptr<Device>& device : devices_) {
+    use_device(device->index);
+    device->form->add_planes(offset, pieces, count, device->upload);
+  }
+}
+
+/// Counts all pairs, if that is wanted and possible.
+void DevicePairs::count_all(Device& device, const uint32_t* supports) {
+  const uint64_t all = CountTriangle::size(job_.items);
+  Lane& lane = device.upload;
+  if (job_.counts_all == 0 || job_.method == DeviceMethod::kHorizontal || job_.leading != job_.items ||
+      job_.first_column > 0 || (all + job_.items) * sizeof(uint32_t) > lane.budget.left() / 2)
+    return;
+  device.supports = DeviceArray<uint32_t>(lane.budget, job_.items);
+  check(cudaMemcpyAsync(device.supports.data(), supports, device.supports.bytes(), cudaMemcpyHostToDevice, lane.stream),
+        "sending supports");
+  device.all_counts = DeviceArray<uint32_t>(lane.budget, all);
+  check(cudaMemsetAsync(device.all_counts.data(), 0, device.all_counts.bytes(), lane.stream), "clearing counts");
+  device.form->count({job_.items, 0, job_.items, 0, 1}, {.triangle = {device.all_counts.data(), job_.items}}, lane);
+  lane.wait();
+}
+
 void DevicePairs::build(uint32_t* supports) {
   const auto start = std::chrono::steady_clock::now();
   for (Slot* slot : open_slots_)
@@ -338,6 +375,7 @@ void DevicePairs::build(uint32_t* supports) {
     device->form->build(supports, device->upload);
     device->tids.reset();
     device->items.reset();
+    count_all(*device, supports);
   }
   for (int lane = 0; lane < kLanes; ++lane) {
     for (std::unique_ptr<Device>& device : devices_) {
@@ -376,7 +414,14 @@ void DevicePairs::count_list(const uint32_t* a, const uint32_t* b, size_t size, 
     check(cudaMemcpyAsync(arrays, a + from, bytes, cudaMemcpyHostToDevice, lane.stream), "sending pairs");
     check(cudaMemcpyAsync(arrays + now, b + from, bytes, cudaMemcpyHostToDevice, lane.stream), "sending pairs");
     start.record(lane.stream);
-    counting.device.form->count_list(arrays, arrays + now, now, arrays + 2 * now, lane.stream);
+    Device& device = counting.device;
+    if (device.all_counts.size() > 0) {
+      look_up<<<static_cast<unsigned>((now + kThreads - 1) / kThreads), kThreads, 0, lane.stream>>>(
+          {device.all_counts.data(), job_.items}, device.supports.data(), arrays, arrays + now, now, arrays + 2 * now);
+      check_launch("look_up");
+    } else {
+      device.form->count_list(arrays, arrays + now, now, arrays + 2 * now, lane.stream);
+    }
     end.record(lane.stream);
     check(cudaMemcpyAsync(counts + from, arrays + 2 * now, bytes, cudaMemcpyDeviceToHost, lane.stream), "reading counts");
     lane.wait();

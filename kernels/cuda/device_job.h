@@ -24,6 +24,7 @@ struct DevicePairs {
 
   void add_rows(const uint32_t* tids, const uint32_t* items, size_t rows);
   void add_sets(const DeviceSets& sets);
+  void add_planes(uint64_t offset, const PlanePiece* pieces, size_t count);
   void build(uint32_t* supports);
   void count_rows(uint32_t first, uint32_t last, uint32_t threshold, const DevicePairSink& sink);
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts);
@@ -42,6 +43,7 @@ struct DevicePairs {
   struct Slot;
   class Filling;
 
+  void count_all(Device& device, const uint32_t* supports);
   Slot& claim_slot();
   void send(Slot& slot);
   void send_pinned(const uint32_t* tids, const uint32_t* items, size_t rows);

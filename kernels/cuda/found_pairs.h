@@ -1,6 +1,6 @@
 // Pairs at or above the threshold. All blocks of a kernel append them to one array, in no order. When the array
 // is full, pairs are still counted, so that the caller learns how much room is needed. Cost: one atomic
-// addition for each warp and register with any pair.
+// addition for each warp and register with any pair. Or their counts are written to a triangle of all pairs.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,23 @@ __device__ inline uint32_t warp_sum(uint32_t value) {
   return value;
 }
 
-/// Where the pairs go. A key is (a << column_bits) | b.
+/// The counts of all pairs of some items, a < b, row by row.
+struct CountTriangle {
+  uint32_t* counts;
+  uint64_t items;
+
+  static uint64_t size(uint64_t items) { return items * (items - 1) / 2; }
+  __device__ uint32_t& of(uint64_t a, uint64_t b) const { return counts[a * (2 * items - a - 1) / 2 + b - a - 1]; }
+};
+
+/// Where the pairs go: to the triangle, if there is one. A key is (a << column_bits) | b.
 struct FoundPairs {
   unsigned long long* size;
   unsigned long long capacity;
   uint64_t* keys;
   uint32_t* counts;
   int column_bits;
+  CountTriangle triangle;
 };
 
 /// See relation/wanted_pairs.h. Ranks are those of the whole job.
@@ -44,6 +54,10 @@ struct WantedOnDevice {
 
 /// Appends the pairs of a warp. Call it with whole warps. @param is_found  whether this lane has one
 __device__ inline void append_pair(const FoundPairs& found, bool is_found, uint32_t a, uint32_t b, uint32_t count) {
+  if (found.triangle.counts != nullptr) {
+    if (is_found) found.triangle.of(a, b) = count;
+    return;
+  }
   const unsigned lanes = __ballot_sync(0xffffffffu, is_found);
   if (lanes == 0) return;
   unsigned lane;

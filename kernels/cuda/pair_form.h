@@ -40,8 +40,10 @@ class PairForm {
   virtual ~PairForm() = default;
 
   /// Queues taking in rows. @param tids, items  [rows] on the device; in use until the stream has come so far
-  virtual void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream) = 0;
-  /// Completes the form, after the last row. @param supports  [items] on the host, overwritten
+  virtual void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream);
+  /// Takes in planes; see add_planes() of accelerator.h. Returns when they have arrived. Thread-safe.
+  virtual void add_planes(uint64_t offset, const PlanePiece* pieces, size_t count, Lane& lane);
+  /// Completes the form, after the last row or plane. @param supports  [items] on the host, overwritten
   virtual void build(uint32_t* supports, Lane& lane) = 0;
   /// Counts the wanted pairs of some rows, in pieces of some ten milliseconds, with a look at the stop token after each.
   virtual void count(const WantedOnDevice& wanted, const FoundPairs& found, Lane& lane) = 0;
@@ -49,13 +51,20 @@ class PairForm {
   virtual void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) = 0;
 };
 
+inline void PairForm::add(const uint32_t*, const uint32_t*, size_t, cudaStream_t) {
+  throw DeviceError{AcceleratorStatus::kDeclined, "this method takes no rows"};
+}
+inline void PairForm::add_planes(uint64_t, const PlanePiece*, size_t, Lane&) {
+  throw DeviceError{AcceleratorStatus::kDeclined, "this method takes no planes"};
+}
+
 // The lane of each is that in which rows or sets are sent and the form is built; it lives longer.
 
 /// Bit rows, counted by tiles. @param bit_kernel  name of a kernel of bit_tiles.h; null: the fastest
 std::unique_ptr<PairForm> make_bit_form(const DevicePairJob& job, int major, int minor, const char* bit_kernel, Lane& lane);
 /// Transactions, counted item by item.
 std::unique_ptr<PairForm> make_horizontal_form(const DevicePairJob& job, Lane& lane);
-/// Batmaps, counted by tiles. The sets are copied.
+/// Batmaps, counted by tiles. The planes are still to come.
 std::unique_ptr<PairForm> make_batmap_form(const DevicePairJob& job, const DeviceSets& sets, Lane& lane);
 
 }  // namespace batmap::cuda

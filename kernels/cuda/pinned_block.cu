@@ -61,10 +61,25 @@ bool is_pinned(const void* from, size_t bytes) {
   return behind != pinned.begin() && std::prev(behind)->second >= begin + bytes;
 }
 
+StagedCopy::~StagedCopy() {
+  for (const std::optional<Stage>& stage : stages_)
+    if (stage) cudaEventSynchronize(stage->sent);
+  cudaEventSynchronize(sent_);
+}
+
 void StagedCopy::add(const void* from, size_t bytes) {
+  if (is_pinned(from, bytes)) {
+    send();
+    return copy(from, bytes, sent_);
+  }
   for (const auto* at = static_cast<const std::byte*>(from); bytes > 0;) {
+    std::optional<Stage>& stage = stages_[stage_];
+    if (!stage)
+      stage.emplace();
+    else if (used_ == 0)
+      stage->sent.wait();
     const size_t now = std::min(bytes, PinnedBlock::kBytes - used_);
-    std::memcpy(stages_[stage_].block.data() + used_, at, now);
+    std::memcpy(stage->block.data() + used_, at, now);
     used_ += now;
     at += now;
     bytes -= now;
@@ -73,19 +88,26 @@ void StagedCopy::add(const void* from, size_t bytes) {
 }
 
 void StagedCopy::finish() {
-  if (used_ > 0) send();
-  stop_.wait(stream_);
+  send();
+  for (const std::optional<Stage>& stage : stages_)
+    if (stage) stage->sent.wait();  // returns at once if nothing was sent from it
+  sent_.wait();
 }
 
+/// Sends what the current block has.
 void StagedCopy::send() {
-  stop_.throw_if_requested();
-  Stage& stage = stages_[stage_];
-  check(cudaMemcpyAsync(to_, stage.block.data(), used_, cudaMemcpyHostToDevice, stream_), "copying to a device");
-  stage.sent.record(stream_);
-  to_ += used_;
+  if (used_ == 0) return;
+  Stage& stage = *stages_[stage_];
+  copy(stage.block.data(), used_, stage.sent);
   used_ = 0;
   stage_ = (stage_ + 1) % stages_.size();
-  stages_[stage_].sent.wait();  // returns at once if nothing was sent from it
+}
+
+void StagedCopy::copy(const void* from, size_t bytes, Event& sent) {
+  stop_.throw_if_requested();
+  check(cudaMemcpyAsync(to_, from, bytes, cudaMemcpyHostToDevice, stream_), "copying to a device");
+  sent.record(stream_);
+  to_ += bytes;
 }
 
 }  // namespace batmap::cuda

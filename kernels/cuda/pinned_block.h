@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "cuda/device_memory.h"
 
@@ -34,15 +35,16 @@ void unpin(void* memory);
 /// Does it lie in such memory?
 bool is_pinned(const void* from, size_t bytes);
 
-/// Copies pieces of host memory to a device, one behind the other. The pieces are collected in pinned blocks;
-/// one is filled while others are on their way.
+/// Copies pieces of host memory to a device, one behind the other. Pieces in pinned memory of the caller go from there.
+/// The others are collected in pinned blocks; one is filled while others are on their way.
 class StagedCopy {
  public:
   StagedCopy(void* to, const StopToken& stop, cudaStream_t stream)
       : to_(static_cast<std::byte*>(to)), stop_(stop), stream_(stream) {}
   StagedCopy(const StagedCopy&) = delete;
   StagedCopy& operator=(const StagedCopy&) = delete;
-  ~StagedCopy() { cudaStreamSynchronize(stream_); }  // the device reads the blocks until then
+  /// The device reads the blocks and the pieces until then.
+  ~StagedCopy();
 
   void add(const void* from, size_t bytes);
   /// Sends the rest and waits until all has arrived.
@@ -50,6 +52,7 @@ class StagedCopy {
 
  private:
   void send();
+  void copy(const void* from, size_t bytes, Event& sent);
 
   struct Stage {
     PinnedBlock block;
@@ -59,7 +62,8 @@ class StagedCopy {
   std::byte* to_;
   StopToken stop_;
   cudaStream_t stream_;
-  std::array<Stage, 4> stages_;
+  std::array<std::optional<Stage>, 4> stages_;  // those that were needed
+  Event sent_;                                  // what lies in memory of the caller
   size_t stage_ = 0;
   size_t used_ = 0;  // bytes of the current block
 };

@@ -252,7 +252,8 @@ void ListedRun::offer_to_devices() {
                          static_cast<double>(record_.pair_instances + record_.occurrences) * kLookedUpRow) /
                         options_.threads / 1e6;
   const uint64_t row_bytes = (uint64_t{tid_slots_} + 1023) / 1024 * 128;
-  const ListSizes sizes{.pairs = size_,
+  const ListSizes sizes{.items = items_,
+                        .pairs = size_,
                         .rows = record_.occurrences,
                         .form_bytes = (uint64_t{items_} + 127) / 128 * 128 * row_bytes,
                         .read_bytes = 2 * static_cast<double>(size_) * static_cast<double>(row_bytes),
@@ -265,6 +266,7 @@ void ListedRun::offer_to_devices() {
       [&](std::span<const DeviceTraits> devices) {
         counts = Buffer<uint32_t>(*options_.memory, size_);
         const ListedPairs pairs{.size = size_,
+                                .counts_all = pays_to_count_all(items_, size_),
                                 .fill =
                                     [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
                                       for (size_t k = first; k < last; ++k) {

@@ -205,25 +205,42 @@ uint64_t ListedSets::distinct_elements() {
   return static_cast<uint64_t>(std::unique(all.span().begin(), all.span().end()) - all.span().begin());
 }
 
-/// The sum of value(pair).
-template <typename Value>
-double ListedSets::sum_over_pairs(Value value) const {
-  std::vector<double> sums(passes(pairs_.size()));
+ListedSets::Costs ListedSets::costs() const {
+  std::vector<Costs> parts(passes(pairs_.size()));
   in_passes(pairs_.size(), options_, [&](size_t pass, size_t first, size_t last) {
-    double sum = 0;
-    for (size_t k = first; k < last; ++k) sum += value(pairs_[k]);
-    sums[pass] = sum;
+    Costs part;
+    double on_cpu = 0;  // of a pair with this large set
+    double on_device = 0;
+    for (size_t k = first; k < last; ++k) {
+      const RankPair& pair = pairs_[k];
+      if (k == first || pair.large != pairs_[k - 1].large) {
+        const SetView& large = sets_[order_[pair.large]];
+        on_cpu = compared_bytes(large, width_);
+        on_device =
+            device_rank_[pair.large] == kNoSet ? 0 : static_cast<double>(batmap_shape(large.cardinality(), width_).bytes());
+      }
+      part.cpu_bytes += on_cpu;
+      if (!is_for_devices(pair)) continue;
+      ++part.device_pairs;
+      part.device_bytes += on_device;
+    }
+    parts[pass] = part;
   });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
+  Costs all;
+  for (const Costs& part : parts) {
+    all.cpu_bytes += part.cpu_bytes;
+    all.device_pairs += part.device_pairs;
+    all.device_bytes += part.device_bytes;
+  }
+  return all;
 }
 
-double ListedSets::expected_cpu_ms() const {
+double ListedSets::expected_cpu_ms(const Costs& costs) const {
   double ns = static_cast<double>(pairs_.size()) * kListedComparison;
   double compact = 0;
   for (const uint32_t set : listed_) compact += sets_[set].is_compact() ? static_cast<double>(sets_[set].cardinality()) : 0;
   if (pairs_.size() >= kPreparedPays * listed_.size()) ns += compact * kListedPreparation;
-  ns +=
-      kListedByte * sum_over_pairs([&](const RankPair& pair) { return compared_bytes(sets_[order_[pair.large]], width_); });
+  ns += kListedByte * costs.cpu_bytes;
   return ns / options_.threads / 1e6;
 }
 
@@ -231,10 +248,10 @@ bool ListedSets::is_for_devices(const RankPair& pair) const {
   return !device_rank_.empty() && device_rank_[pair.large] != kNoSet && device_rank_[pair.small] != kNoSet;
 }
 
-/// Lets devices count the pairs of which both sets are batmaps of one width.
-void ListedSets::count_on_devices() {
+/// Lets devices count the pairs of which both sets are batmaps of one width. @return how many these are
+size_t ListedSets::count_on_devices() {
   DeviceSession session(query_.device);
-  if (!session.is_possible() || pairs_.size() == 0) return;
+  if (!session.is_possible() || pairs_.size() == 0) return 0;
   std::vector<uint32_t> batmaps;  // sets, by rank
   device_rank_.assign(order_.size(), kNoSet);
   uint64_t bytes = 0;
@@ -248,24 +265,24 @@ void ListedSets::count_on_devices() {
     if (view.is_compact()) to_prepare += static_cast<double>(view.cardinality());
     bytes += batmap_shape(view.cardinality(), width_).bytes();
   }
-  ListSizes sizes{.form_bytes = 0,
-                  .prepare_ms = to_prepare * kListedPreparation / options_.threads / 1e6,
-                  .memory_limit = query_.device.memory_limit,
-                  .threads = options_.threads};
-  sizes.pairs = static_cast<uint64_t>(sum_over_pairs([&](const RankPair& pair) { return is_for_devices(pair) ? 1 : 0; }));
-  sizes.read_bytes = 2 * sum_over_pairs([&](const RankPair& pair) {
-                       if (!is_for_devices(pair)) return 0.0;
-                       return static_cast<double>(batmap_shape(sets_[order_[pair.large]].cardinality(), width_).bytes());
-                     });
-  if (sizes.pairs > 0) sizes.form_bytes = bytes;
+  const Costs costs = this->costs();
+  const ListSizes sizes{.items = batmaps.size(),
+                        .pairs = costs.device_pairs,
+                        .rows = 0,
+                        .form_bytes = costs.device_pairs > 0 ? bytes : 0,
+                        .prepare_ms = to_prepare * kListedPreparation / options_.threads / 1e6,
+                        .read_bytes = 2 * costs.device_bytes,
+                        .memory_limit = query_.device.memory_limit,
+                        .threads = options_.threads};
   // What is left for the CPU takes its time in either case.
-  const double cpu_ms = expected_cpu_ms() * (static_cast<double>(sizes.pairs) / static_cast<double>(pairs_.size()));
+  const double cpu_ms = expected_cpu_ms(costs) * (static_cast<double>(sizes.pairs) / static_cast<double>(pairs_.size()));
   const bool is_counted = session.offer(
       cpu_ms,
       [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
       [&](std::span<const DeviceTraits> devices) {
         sets_.prepare(listed_, width_, options_);
         const ListedPairs pairs{.size = pairs_.size(),
+                                .counts_all = pays_to_count_all(sizes.items, sizes.pairs),
                                 .fill =
                                     [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
                                       size_t size = 0;
@@ -288,7 +305,9 @@ void ListedSets::count_on_devices() {
   record_.reason += session.reason();
   record_.notice = session.notice();
   record_.device = session.device();
-  if (!is_counted) device_rank_.clear();
+  if (is_counted) return costs.device_pairs;
+  device_rank_.clear();
+  return 0;
 }
 
 /// Counts the pairs that no device has counted.
@@ -311,9 +330,10 @@ void ListedSets::count_on_cpu() {
 
 void ListedSets::count() {
   is_counted_ = true;
-  count_on_devices();
-  if (pairs_.size() >= kPreparedPays * listed_.size()) sets_.prepare(listed_, width_, options_);
-  count_on_cpu();
+  if (count_on_devices() < pairs_.size()) {
+    if (pairs_.size() >= kPreparedPays * listed_.size()) sets_.prepare(listed_, width_, options_);
+    count_on_cpu();
+  }
   pairs_ = Buffer<RankPair>();
   sets_ = SetCollection(*options_.memory);
 }

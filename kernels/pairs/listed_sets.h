@@ -61,6 +61,12 @@ class ListedSets {
 
     friend bool operator==(const RankPair&, const RankPair&) = default;
   };
+  /// Of counting all pairs.
+  struct Costs {
+    double cpu_bytes = 0;     // that the CPU compares
+    size_t device_pairs = 0;  // that devices can count
+    double device_bytes = 0;  // of one side of these
+  };
   /// A row of the list.
   struct Entry {
     uint32_t large;  // or the number of all sets: one of the two is not there
@@ -73,12 +79,11 @@ class ListedSets {
   void make_pairs(const Buffer<Entry>& sorted, size_t size);
   uint64_t distinct_elements();
   void count();
-  void count_on_devices();
+  size_t count_on_devices();
   bool is_for_devices(const RankPair& pair) const;
-  template <typename Value>
-  double sum_over_pairs(Value value) const;
+  Costs costs() const;
   void count_on_cpu();
-  double expected_cpu_ms() const;
+  double expected_cpu_ms(const Costs& costs) const;
 
   std::vector<ChunkView> shown_;
   size_t next_chunk_ = 0;

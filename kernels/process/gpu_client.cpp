@@ -22,7 +22,6 @@
 #include "accel/device_itemsets.h"
 #include "process/gpu_channel.h"
 #include "process/gpu_wire.h"
-#include "set/set_format.h"
 
 namespace batmap::process {
 
@@ -515,12 +514,8 @@ AcceleratorStatus add_sets(DevicePairs* pairs, const DeviceSets* sets, Accelerat
     Call call(job_of(pairs), Op::kAddSets);
     const uint64_t size = sets->sets;
     const uint64_t stashed = sets->stash_begin[size];
-    const auto plane_bytes = [&](uint64_t set) {
-      return batmap_shape(sets->cardinality[set], static_cast<int>(sets->width)).bytes();
-    };
-    uint64_t bytes = ArrayWriter::bytes_of<uint64_t>(size) + ArrayWriter::bytes_of<uint32_t>(size + 1) +
-                     ArrayWriter::bytes_of<uint64_t>(stashed);
-    for (uint64_t set = 0; set < size; ++set) bytes += ArrayWriter::bytes_of<unsigned char>(plane_bytes(set));
+    const uint64_t bytes = ArrayWriter::bytes_of<uint64_t>(size) + ArrayWriter::bytes_of<uint32_t>(size + 1) +
+                           ArrayWriter::bytes_of<uint64_t>(stashed);
     call.args()[0] = size;
     call.args()[1] = sets->width;
     call.args()[2] = stashed;
@@ -528,8 +523,32 @@ AcceleratorStatus add_sets(DevicePairs* pairs, const DeviceSets* sets, Accelerat
     to.add(sets->cardinality, size);
     to.add(sets->stash_begin, size + 1);
     to.add(sets->stash, stashed);
-    for (uint64_t set = 0; set < size; ++set) to.add(sets->planes[set], plane_bytes(set));
     call.run();
+  });
+}
+
+/// Fills one area after the other.
+AcceleratorStatus add_planes(DevicePairs* pairs, uint64_t offset, const PlanePiece* pieces, size_t count,
+                             AcceleratorMessage* why) {
+  return guarded(why, [&] {
+    size_t at = 0;      // piece
+    uint64_t done = 0;  // bytes of it
+    while (at < count) {
+      Call call(job_of(pairs), Op::kAddPlanes);
+      call.args()[0] = offset;
+      std::byte* const area = call.channel().area();
+      uint64_t used = 0;
+      while (at < count && used < kAreaBytes) {
+        const uint64_t now = std::min(pieces[at].bytes - done, kAreaBytes - used);
+        std::memcpy(area + used, pieces[at].data + done, now);
+        used += now;
+        done += now;
+        if (done == pieces[at].bytes) ++at, done = 0;
+      }
+      call.room(used);
+      call.run();
+      offset += used;
+    }
   });
 }
 
@@ -757,12 +776,13 @@ constexpr DeviceItemsetApi kItemsetApi = {open_itemsets, extend, count_joined,  
 constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  devices,         prepare,
                                  open_pairs,      add_rows,
-                                 add_sets,        build,
-                                 count_rows,      count_list,
-                                 pair_times,      close_pairs,
-                                 &kEpisodeApi,    &kItemsetApi,
+                                 add_sets,        add_planes,
+                                 build,           count_rows,
+                                 count_list,      pair_times,
+                                 close_pairs,     &kEpisodeApi,
+                                 &kItemsetApi,    nullptr,
                                  nullptr,         nullptr,
-                                 nullptr,         nullptr};
+                                 nullptr};
 
 }  // namespace
 

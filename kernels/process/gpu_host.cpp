@@ -138,16 +138,18 @@ struct Job {
   std::atomic<bool> is_cancelled{false};
   std::atomic<int64_t> last_sign{0};  // when it last asked for `stop`
   std::shared_mutex mutex;            // shared: calls that the module takes from several threads at once
+  std::mutex sent_mutex;
 
   // Pairs
   DevicePairJob pairs{};
   std::atomic<uint64_t> rows{0};
   bool has_sets = false;
+  uint64_t plane_bytes = 0;  // of all sets
+  SentParts planes;          // guarded by sent_mutex
   bool is_built = false;
   // Episodes
   std::vector<Axis> axes;
   bool has_order = false;
-  std::mutex sent_mutex;
   // Itemsets: sizes of the levels; of those whose rows are gone 0
   std::vector<uint64_t> levels;
 };
@@ -690,7 +692,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       const std::vector<uint32_t> stash_begin(sent_begin, sent_begin + sets + 1);
       const auto* const stash = arrays.next<uint64_t>(stashed);
       require(stash_begin[0] == 0 && stash_begin[sets] == stashed, "stash");
-      std::vector<const unsigned char*> planes(sets);
+      uint64_t plane_bytes = 0;
       for (uint64_t i = 0; i < sets; ++i) {
         require(cardinality[i] <= std::min(kMaxCardinality, universe_of(static_cast<int>(width))) &&
                     (i == 0 || cardinality[i] >= cardinality[i - 1]) &&
@@ -699,17 +701,29 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
         require(stash_begin[i + 1] >= stash_begin[i] && stash_begin[i + 1] <= stashed, "stash");
         for (uint32_t k = stash_begin[i]; k < stash_begin[i + 1]; ++k)
           require(stash[k] < uint64_t{1} << width && (k == stash_begin[i] || stash[k] > stash[k - 1]), "stash");
-        planes[i] = arrays.next<unsigned char>(batmap_shape(cardinality[i], static_cast<int>(width)).bytes());
+        plane_bytes += batmap_shape(cardinality[i], static_cast<int>(width)).bytes();
       }
-      const DeviceSets given{static_cast<uint32_t>(sets), static_cast<uint32_t>(width),
-                             cardinality.data(),          planes.data(),
-                             stash_begin.data(),          stash};
+      const DeviceSets given{static_cast<uint32_t>(sets), static_cast<uint32_t>(width), cardinality.data(),
+                             stash_begin.data(), stash};
       job->has_sets = true;
+      job->plane_bytes = plane_bytes;
       reply.status = api_->add_sets(pairs, &given, &reply.why);
       return;
     }
+    case Op::kAddPlanes: {
+      const uint64_t offset = request.args[0];
+      const uint64_t bytes = request.bytes;
+      require(request.has_file == 0 && job->has_sets && !job->is_built, "planes");
+      require(offset <= job->plane_bytes && bytes <= job->plane_bytes - offset, "planes outside of the sets");
+      note_bytes(channel, about.devices[0], bytes);
+      const PlanePiece piece{reinterpret_cast<const unsigned char*>(channel.area()), bytes};
+      reply.status = api_->add_planes(pairs, offset, &piece, 1, &reply.why);
+      const std::lock_guard lock(job->sent_mutex);
+      if (reply.status == AcceleratorStatus::kOk) job->planes.add(offset, bytes);
+      return;
+    }
     case Op::kBuild: {
-      require(!job->is_built && job->has_sets == is_of_sets, "nothing to build");
+      require(!job->is_built && job->has_sets == is_of_sets && job->planes.has(0, job->plane_bytes), "nothing to build");
       const uint64_t bytes = uint64_t{about.items} * sizeof(uint32_t);
       auto* const supports = reinterpret_cast<uint32_t*>(channel.answer(bytes));
       if (supports == nullptr) throw std::bad_alloc();

@@ -38,7 +38,8 @@ enum class Op : uint32_t {
   // Pairs
   kOpenPairs,  // DevicePairJob
   kAddRows,    // args: rows
-  kAddSets,    // args: sets, width, stash elements. Cardinalities, begins, stash, then planes
+  kAddSets,    // args: sets, width, stash elements. Cardinalities, begins, stash
+  kAddPlanes,  // args: offset. Bytes
   kBuild,      // answer: supports
   kCountRows,  // args: first, last, threshold. Answer: DevicePair[]
   kCountList,  // args: size. Arrays a and b; answer: counts

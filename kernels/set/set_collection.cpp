@@ -36,8 +36,21 @@ void SetCollection::add(int64_t id, std::span<const std::byte> value) {
   used_ += (padding + value.size() + kLine - 1) / kLine * kLine;
 }
 
+/// Most sets become batmaps without a stash. Their sizes are known, so that all of them share one block; each of the others
+/// is added to the part of its task.
 void SetCollection::prepare(std::span<const uint32_t> which, int width, const ExecutionOptions& options) {
   constexpr size_t kTasksAThread = 4;
+  constexpr size_t kFront = kSetHeaderBytes + kStashHeaderBytes;
+  constexpr size_t kPadding = (kLine - kFront % kLine) % kLine;
+  std::vector<size_t> begin{0};  // of each set in the shared block
+  for (const uint32_t set : which) {
+    const SetView& view = sets_[set].view;
+    const bool is_shared = view.is_compact() && container_for(view.cardinality(), width) == Container::kBatmap;
+    const size_t bytes = is_shared ? kPadding + encoded_size(view.cardinality(), width, 0) : 0;
+    begin.push_back(begin.back() + (bytes + kLine - 1) / kLine * kLine);
+  }
+  Buffer<std::byte> shared(*meter_, begin.back());
+  std::vector<SetView> placed(which.size());  // in the shared block
   const size_t tasks = std::min(which.size(), static_cast<size_t>(options.threads) * kTasksAThread);
   std::vector<SetCollection> parts;
   for (size_t task = 0; task < tasks; ++task) parts.emplace_back(*meter_);
@@ -51,14 +64,23 @@ void SetCollection::prepare(std::span<const uint32_t> which, int width, const Ex
       elements.shrink(0);
       decode(entry.view, elements, options);
       const size_t size = encoder.prepare(elements.span(), width);
-      std::byte* const at = bytes.room(size);
-      encoder.write(at);
-      parts[task].add(static_cast<int64_t>(which[k]), {at, size});
+      if (kPadding + size <= begin[k + 1] - begin[k]) {
+        std::byte* const at = shared.data() + begin[k] + kPadding;
+        encoder.write(at);
+        placed[k] = SetView::open({at, size});
+      } else {
+        std::byte* const at = bytes.room(size);
+        encoder.write(at);
+        parts[task].add(static_cast<int64_t>(which[k]), {at, size});
+      }
     }
   });
   const bool all_prepared = which.size() == sets_.size() &&
                             std::ranges::all_of(sets_.span(), [](const Entry& entry) { return entry.view.is_compact(); });
   if (all_prepared) blocks_.clear();
+  for (size_t k = 0; k < which.size(); ++k)
+    if (placed[k].cardinality() > 0) sets_[which[k]].view = placed[k];
+  if (!shared.empty()) blocks_.push_back(std::move(shared));
   for (SetCollection& part : parts) {
     for (const Entry& entry : part.sets_.span()) sets_[static_cast<size_t>(entry.id)].view = entry.view;
     for (Buffer<std::byte>& block : part.blocks_) blocks_.push_back(std::move(block));

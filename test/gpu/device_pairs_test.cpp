@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
@@ -306,17 +307,13 @@ TEST(DevicePairs, ManyJobsAtOnce) {
   EXPECT_EQ(api().memory_used(0), 0u);
 }
 
-TEST(DevicePairs, SetsOfManyShapes) {
-  std::mt19937_64 random(8);
-  MemoryMeter meter;
-  const ExecutionOptions options{1, &meter, {}};
-  for (const uint32_t width : {14u, 17u, 24u, 40u}) {
-    if (is_small() && width != 17) continue;
-    // Sets with much in common, with tables of several ranges; some hostile sets have stashes.
-    std::vector<std::vector<uint64_t>> sets;
+/// Sets with much in common, with tables of several ranges; some hostile sets have stashes.
+struct StoredSets {
+  /// @param copies  sets of each size below 600
+  StoredSets(uint32_t its_width, int copies, std::mt19937_64& random) : width(its_width) {
     const uint64_t universe = uint64_t{1} << width;
     for (const size_t size : {1u, 100u, 256u, 257u, 300u, 511u, 512u, 513u, 900u, 1024u, 1025u, 3000u}) {
-      for (int copy = 0; copy < (is_small() ? 6 : size < 600 ? 40 : 7); ++copy) {
+      for (int copy = 0; copy < (size < 600 ? copies : (copies + 5) / 6); ++copy) {
         std::set<uint64_t> set;
         while (set.size() < size) {
           const uint64_t x = random() % 3 == 0 ? random() % universe : (random() % 5000 * 7919) % universe;
@@ -325,22 +322,71 @@ TEST(DevicePairs, SetsOfManyShapes) {
         sets.emplace_back(set.begin(), set.end());
       }
     }
-    std::vector<uint64_t> cardinality;
-    std::vector<std::vector<std::byte>> bytes;
-    std::vector<const unsigned char*> planes;
-    std::vector<uint32_t> stash_begin{0};
-    std::vector<uint64_t> stash;
-    for (size_t i = 0; i < sets.size(); ++i) {
+    MemoryMeter meter;
+    const ExecutionOptions options{1, &meter, {}};
+    for (const std::vector<uint64_t>& set : sets) {
       SetEncoder encoder(options);
-      encoder.place_batmap(sets[i], static_cast<int>(width));
-      bytes.emplace_back(batmap_shape(sets[i].size(), static_cast<int>(width)).bytes());
+      encoder.place_batmap(set, static_cast<int>(width));
+      bytes.emplace_back(batmap_shape(set.size(), static_cast<int>(width)).bytes());
       encoder.write_planes(bytes.back().data());
       for (const uint64_t x : encoder.stash()) stash.push_back(x);
       stash_begin.push_back(static_cast<uint32_t>(stash.size()));
-      cardinality.push_back(sets[i].size());
+      cardinality.push_back(set.size());
     }
-    for (const auto& set : bytes) planes.push_back(reinterpret_cast<const unsigned char*>(set.data()));
-    const auto count = static_cast<uint32_t>(sets.size());
+  }
+
+  uint32_t size() const { return static_cast<uint32_t>(sets.size()); }
+
+  /// Sends them, the first third in one call, then a piece from pinned memory, the rest in small pieces.
+  DevicePairs* open(const DevicePairJob& job) const {
+    AcceleratorMessage why{};
+    DevicePairs* pairs = nullptr;
+    EXPECT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+    const DeviceSets given{size(), width, cardinality.data(), stash_begin.data(), stash.data()};
+    EXPECT_EQ(api().add_sets(pairs, &given, &why), AcceleratorStatus::kOk) << why.text;
+    std::vector<PlanePiece> pieces;
+    std::vector<unsigned char> all;
+    for (const auto& set : bytes) {
+      const auto* const data = reinterpret_cast<const unsigned char*>(set.data());
+      all.insert(all.end(), data, data + set.size());
+      if (pieces.size() < bytes.size() / 3) pieces.push_back({data, set.size()});
+    }
+    uint64_t at = 0;
+    for (const PlanePiece& piece : pieces) at += piece.bytes;
+    EXPECT_EQ(api().add_planes(pairs, 0, pieces.data(), pieces.size(), &why), AcceleratorStatus::kOk) << why.text;
+    PinnedWords pinned(1 << 14);
+    const uint64_t now = std::min<uint64_t>(all.size() - at, 60'001);
+    std::memcpy(pinned.data(), &all[at], now);
+    const PlanePiece in_pinned{reinterpret_cast<const unsigned char*>(pinned.data()), now};
+    EXPECT_EQ(api().add_planes(pairs, at, &in_pinned, 1, &why), AcceleratorStatus::kOk) << why.text;
+    at += now;
+    const uint64_t step = all.size() / 50 + 1;
+    for (; at < all.size(); at += step) {
+      const PlanePiece piece{&all[at], std::min<uint64_t>(step, all.size() - at)};
+      EXPECT_EQ(api().add_planes(pairs, at, &piece, 1, &why), AcceleratorStatus::kOk) << why.text;
+    }
+    const PlanePiece outside{all.data(), 2};
+    EXPECT_EQ(api().add_planes(pairs, all.size() - 1, &outside, 1, &why), AcceleratorStatus::kDeclined);
+    std::vector<uint32_t> supports(size());
+    EXPECT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+    for (uint32_t i = 0; i < size(); ++i) EXPECT_EQ(supports[i], sets[i].size());
+    return pairs;
+  }
+
+  uint32_t width;
+  std::vector<std::vector<uint64_t>> sets;
+  std::vector<uint64_t> cardinality;
+  std::vector<std::vector<std::byte>> bytes;  // planes of a set
+  std::vector<uint32_t> stash_begin{0};
+  std::vector<uint64_t> stash;
+};
+
+TEST(DevicePairs, SetsOfManyShapes) {
+  std::mt19937_64 random(8);
+  for (const uint32_t width : {14u, 17u, 24u, 40u}) {
+    if (is_small() && width != 17) continue;
+    const StoredSets stored(width, is_small() ? 6 : 40, random);
+    const uint32_t count = stored.size();
     for (const auto& [leading, first_column] : {std::pair(count, 0u), std::pair(50u, 50u)}) {
       const Shape shape{count, 1, 0, leading, first_column};
       const DevicePairJob job = job_of(shape, DeviceMethod::kBatmap, 0);
@@ -348,22 +394,61 @@ TEST(DevicePairs, SetsOfManyShapes) {
       for (uint32_t a = 0; a < count; ++a)
         for (uint32_t b = a + 1; b < count; ++b) {
           std::vector<uint64_t> common;
-          std::ranges::set_intersection(sets[a], sets[b], std::back_inserter(common));
+          std::ranges::set_intersection(stored.sets[a], stored.sets[b], std::back_inserter(common));
           if (is_wanted(job, a, b) && !common.empty()) expected[{a, b}] = common.size();
         }
-      AcceleratorMessage why{};
-      DevicePairs* pairs = nullptr;
-      ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
-      const DeviceSets given{count, width, cardinality.data(), planes.data(), stash_begin.data(), stash.data()};
-      ASSERT_EQ(api().add_sets(pairs, &given, &why), AcceleratorStatus::kOk) << why.text;
-      std::vector<uint32_t> supports(count);
-      ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
-      for (uint32_t i = 0; i < count; ++i) ASSERT_EQ(supports[i], sets[i].size());
+      DevicePairs* const pairs = stored.open(job);
       expect_counts(pairs, job, expected, ("width " + std::to_string(width) + ": ").c_str());
       expect_list(pairs, job, expected, random);
       api().close_pairs(pairs);
     }
   }
+}
+
+/// Of a list that names many of all pairs, and pairs of an item with itself. @param open  opens the job and sends all
+template <typename Open>
+void expect_same_list(DevicePairJob job, std::mt19937_64& random, Open open) {
+  std::vector<uint32_t> a(100'000);
+  std::vector<uint32_t> b(a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<uint32_t>(random() % job.items);
+    b[i] = i % 50 == 0 ? a[i] : static_cast<uint32_t>(random() % job.items);
+  }
+  std::vector<uint32_t> counts[2];
+  for (int is_tiled = 0; is_tiled < 2; ++is_tiled) {
+    job.counts_all = static_cast<uint32_t>(is_tiled);
+    counts[is_tiled].resize(a.size());
+    DevicePairs* const pairs = open(job);
+    AcceleratorMessage why{};
+    ASSERT_EQ(api().count_list(pairs, a.data(), b.data(), a.size(), counts[is_tiled].data(), &why), AcceleratorStatus::kOk)
+        << why.text;
+    api().close_pairs(pairs);
+  }
+  EXPECT_GT(*std::ranges::max_element(counts[0]), 100u);
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_EQ(counts[0][i], counts[1][i]) << a[i] << ", " << b[i];
+}
+
+TEST(DevicePairs, ListsOfManyOfAllPairs) {
+  std::mt19937_64 random(12);
+  const Shape shape{1030, 3000, 0.1, 0, 0};
+  const std::vector<Row> rows = random_rows(shape, random);
+  expect_same_list(job_of(shape, DeviceMethod::kBitmap, rows.size()), random, [&](const DevicePairJob& job) {
+    std::vector<uint32_t> tids;
+    std::vector<uint32_t> items;
+    for (const Row& row : rows) tids.push_back(row.first), items.push_back(row.second);
+    AcceleratorMessage why{};
+    DevicePairs* pairs = nullptr;
+    EXPECT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+    EXPECT_EQ(api().add_rows(pairs, tids.data(), items.data(), rows.size(), &why), AcceleratorStatus::kOk) << why.text;
+    std::vector<uint32_t> supports(shape.items);
+    EXPECT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+    return pairs;
+  });
+  const StoredSets stored(17, 140, random);
+  ASSERT_GT(stored.size(), 1024u);
+  expect_same_list(job_of({stored.size(), 1, 0, 0, 0}, DeviceMethod::kBatmap, 0), random,
+                   [&](const DevicePairJob& job) { return stored.open(job); });
+  EXPECT_EQ(api().memory_used(0), 0u);
 }
 
 TEST(DevicePairs, LimitOfMemoryAndCancel) {

@@ -178,7 +178,7 @@ void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& l
 void count_list(const OpenJob& job, size_t devices, const ListedPairs& pairs, ExecutionOptions options) {
   constexpr size_t kPairsATask = size_t{1} << 17;  // which fill a channel to another process
   if (job.api().count_list == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no lists"};
-  options.threads = std::min(options.threads, 2 * threads_for_devices(devices));
+  options.threads = std::min(options.threads, 4 * threads_for_devices(devices));
   std::vector<Buffer<uint32_t>> rooms(static_cast<size_t>(options.threads));
   const size_t side = std::min(kPairsATask, pairs.size);
   parallel_for(options, (pairs.size + kPairsATask - 1) / kPairsATask, [&](size_t task, int worker) {
@@ -197,26 +197,41 @@ void count_list(const OpenJob& job, size_t devices, const ListedPairs& pairs, Ex
   });
 }
 
-void send_sets(const AcceleratorApi& api, DevicePairs* pairs, const SetCollection& sets, std::span<const uint32_t> order) {
+/// Several threads send the planes, each the next few megabytes.
+void send_sets(const AcceleratorApi& api, DevicePairs* pairs, const SetCollection& sets, std::span<const uint32_t> order,
+               const ExecutionOptions& options) {
+  constexpr uint64_t kBytesATask = uint64_t{4} << 20;
   std::vector<uint64_t> cardinality;
-  std::vector<const unsigned char*> planes;
+  std::vector<uint64_t> begin{0};  // of the planes of a set, among all of them
   std::vector<uint32_t> stash_begin{0};
   std::vector<uint64_t> stash;
   for (const uint32_t set : order) {
     const SetView& view = sets[set];
     cardinality.push_back(view.cardinality());
-    planes.push_back(reinterpret_cast<const unsigned char*>(view.planes()));
+    begin.push_back(begin.back() + batmap_shape(view.cardinality(), view.width()).bytes());
     for (uint64_t i = 0; i < view.stash(); ++i) stash.push_back(view.stash_element(i));
     stash_begin.push_back(static_cast<uint32_t>(stash.size()));
   }
   const DeviceSets given{.sets = static_cast<uint32_t>(order.size()),
                          .width = static_cast<uint32_t>(sets[order[0]].width()),
                          .cardinality = cardinality.data(),
-                         .planes = planes.data(),
                          .stash_begin = stash_begin.data(),
                          .stash = stash.data()};
   AcceleratorMessage why{};
   expect_done(api.add_sets(pairs, &given, &why), why);
+  parallel_for(options, (begin.back() + kBytesATask - 1) / kBytesATask, [&](size_t task, int) {
+    const uint64_t first = task * kBytesATask;
+    const uint64_t last = std::min(first + kBytesATask, begin.back());
+    std::vector<PlanePiece> pieces;
+    auto set = static_cast<size_t>(std::ranges::upper_bound(begin, first) - begin.begin() - 1);
+    for (uint64_t at = first; at < last; ++set) {
+      const uint64_t end = std::min(begin[set + 1], last);
+      pieces.push_back({reinterpret_cast<const unsigned char*>(sets[order[set]].planes()) + (at - begin[set]), end - at});
+      at = end;
+    }
+    AcceleratorMessage message{};
+    expect_done(api.add_planes(pairs, first, pieces.data(), pieces.size(), &message), message);
+  });
 }
 
 }  // namespace
@@ -244,7 +259,7 @@ std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<c
   job.method = DeviceMethod::kBatmap;
   return std::make_unique<DeviceCounter>(
       offload.trusted(), devices, memory_limit, job, options,
-      [&](const AcceleratorApi& api, DevicePairs* pairs) { send_sets(api, pairs, sets, order); });
+      [&](const AcceleratorApi& api, DevicePairs* pairs) { send_sets(api, pairs, sets, order, options); });
 }
 
 void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
@@ -254,6 +269,7 @@ void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devic
   job.items = job.leading = static_cast<uint32_t>(lists.length.size());
   job.tid_slots = tid_slots;
   for (const uint32_t length : lists.length) job.rows += length;
+  job.counts_all = pairs.counts_all ? 1 : 0;
   job.method = DeviceMethod::kBitmap;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
                      [&](const AcceleratorApi& api, DevicePairs* to) { send_lists(api, to, lists, options); });
@@ -265,9 +281,10 @@ void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits
                                   const ExecutionOptions& options) {
   DevicePairJob job{};
   job.items = job.leading = static_cast<uint32_t>(order.size());
+  job.counts_all = pairs.counts_all ? 1 : 0;
   job.method = DeviceMethod::kBatmap;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
-                     [&](const AcceleratorApi& api, DevicePairs* to) { send_sets(api, to, sets, order); });
+                     [&](const AcceleratorApi& api, DevicePairs* to) { send_sets(api, to, sets, order, options); });
   count_list(open, devices.size(), pairs, options);
 }
 

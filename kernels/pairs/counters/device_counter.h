@@ -35,6 +35,7 @@ std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<c
 /// Pairs to be counted, or to be left out. Several threads call both functions at once, each for other pairs.
 struct ListedPairs {
   size_t size;
+  bool counts_all;  // they are many of all pairs (pays_to_count_all)
   /// Writes those of [first, last) that devices count. @return how many these are
   std::function<size_t(size_t first, size_t last, uint32_t* a, uint32_t* b)> fill;
   /// Takes their counts.

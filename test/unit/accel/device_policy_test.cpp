@@ -154,6 +154,21 @@ TEST(DevicePolicy, ListsOfPairs) {
   EXPECT_EQ(choose_list_devices(DeviceMode::kRequire, job, {&one, 1}, 1e6).reason, "no GPU counts these pairs");
 }
 
+TEST(DevicePolicy, AListOfManyPairsIsLookedUp) {
+  EXPECT_FALSE(pays_to_count_all(0, 0));
+  EXPECT_FALSE(pays_to_count_all(1000, 1'000'000)) << "too few tiles";
+  EXPECT_TRUE(pays_to_count_all(2000, 1'000'000));
+  EXPECT_FALSE(pays_to_count_all(100'000, 10'000'000));
+  const DeviceTraits one = device(true);
+  const auto ms = [&](uint64_t items, uint64_t pairs) {
+    const ListSizes job{
+        .items = items, .pairs = pairs, .form_bytes = 1, .read_bytes = 200'000.0 * static_cast<double>(pairs)};
+    return estimate_list_on_devices(job, {&one, 1}).milliseconds;
+  };
+  EXPECT_LT(ms(2000, 1'000'000), ms(20'000, 1'000'000) / 4);
+  EXPECT_LT(ms(4000, 2'000'000), ms(4000, 1'999'000)) << "it is not taken for slower";
+}
+
 TEST(DevicePolicy, EpisodesWeighContextAndLists) {
   EpisodeSizes sizes = episode_sizes(3'000'000);
   const double ms = estimate_episodes_on_device(sizes, episode_device(true)).milliseconds;

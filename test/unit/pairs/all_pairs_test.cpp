@@ -456,7 +456,8 @@ TEST_F(AllPairsOnDevices, EveryCallMayFail) {
     for (const AcceleratorStatus status : {AcceleratorStatus::kDeclined, AcceleratorStatus::kNoDevice,
                                            AcceleratorStatus::kOutOfMemory, AcceleratorStatus::kFailed})
       for (int call = 0; call < Fake::kPairCalls; ++call) {
-        if (call == (way == AllPairsWay::kTiles ? Fake::kAddRows : Fake::kAddSets)) continue;
+        const bool is_of_sets = call == Fake::kAddSets || call == Fake::kAddPlanes;
+        if (way == AllPairsWay::kTiles ? call == Fake::kAddRows : is_of_sets) continue;
         Fake::state().reset();
         Fake::state().answer[call] = status;
         Offload offload([](std::string&) { return Fake::api(); });

@@ -244,7 +244,7 @@ TEST_F(ListedSetsTest, EveryCallMayFail) {
   for (const AcceleratorStatus status : {AcceleratorStatus::kDeclined, AcceleratorStatus::kNoDevice,
                                          AcceleratorStatus::kOutOfMemory, AcceleratorStatus::kFailed})
     for (const Fake::Call call :
-         {Fake::kDevices, Fake::kPrepare, Fake::kOpen, Fake::kAddSets, Fake::kBuild, Fake::kCountList}) {
+         {Fake::kDevices, Fake::kPrepare, Fake::kOpen, Fake::kAddSets, Fake::kAddPlanes, Fake::kBuild, Fake::kCountList}) {
       Fake::state().reset();
       Fake::state().answer[call] = status;
       Offload offload([](std::string&) { return Fake::api(); });

@@ -106,26 +106,40 @@ void find_pairs(const AcceleratorApi& api, size_t rows, std::vector<uint64_t>& f
 void find_set_pairs(const AcceleratorApi& api, std::vector<uint64_t>& found) {
   Random random(43);
   std::vector<Bytes> values;
-  for (const uint64_t size : {300, 300, 511, 512, 513, 1100, 9000})
+  for (const uint64_t size : {300, 300, 511, 512, 513, 1100, 9000, 120'000, 120'001, 130'000})
     values.push_back(encode(random_elements(random, size, 24), 24));
   std::vector<uint64_t> cardinality;
-  std::vector<const unsigned char*> planes;
+  std::vector<PlanePiece> planes;
+  std::vector<uint64_t> begin{0};
   std::vector<uint32_t> stash_begin{0};
   std::vector<uint64_t> stash;
   for (const Bytes& value : values) {
     const SetView view = SetView::open(value);
     cardinality.push_back(view.cardinality());
-    planes.push_back(reinterpret_cast<const unsigned char*>(view.planes()));
+    planes.push_back({reinterpret_cast<const unsigned char*>(view.planes()), batmap_shape(view.cardinality(), 24).bytes()});
+    begin.push_back(begin.back() + planes.back().bytes);
     for (uint64_t i = 0; i < view.stash(); ++i) stash.push_back(view.stash_element(i));
     stash_begin.push_back(static_cast<uint32_t>(stash.size()));
   }
   const auto sets = static_cast<uint32_t>(values.size());
-  const DeviceSets given{sets, 24, cardinality.data(), planes.data(), stash_begin.data(), stash.data()};
+  ASSERT_GT(begin.back(), 2 * process::kAreaBytes);
+  const DeviceSets given{sets, 24, cardinality.data(), stash_begin.data(), stash.data()};
   AcceleratorMessage why{};
   DevicePairs* pairs = nullptr;
   const DevicePairJob job = pair_job(sets, DeviceMethod::kBatmap);
   ASSERT_OK(api.open_pairs(&job, &pairs, &why));
   ASSERT_OK(api.add_sets(pairs, &given, &why));
+  // Two threads send halves, the first one in pieces of its own.
+  std::thread other([&] {
+    AcceleratorMessage message{};
+    EXPECT_EQ(api.add_planes(pairs, begin[5], &planes[5], sets - 5, &message), AcceleratorStatus::kOk) << message.text;
+  });
+  for (uint64_t at = 0; at < planes[0].bytes; at += 1000) {
+    const PlanePiece piece{planes[0].data + at, std::min<uint64_t>(1000, planes[0].bytes - at)};
+    EXPECT_EQ(api.add_planes(pairs, at, &piece, 1, &why), AcceleratorStatus::kOk) << why.text;
+  }
+  EXPECT_EQ(api.add_planes(pairs, begin[1], &planes[1], 4, &why), AcceleratorStatus::kOk) << why.text;
+  other.join();
   std::vector<uint32_t> supports(sets);
   ASSERT_OK(api.build(pairs, supports.data(), &why));
   found.insert(found.end(), supports.begin(), supports.end());
@@ -379,7 +393,7 @@ TEST_F(GpuClient, ADeviceFails) {
   DevicePairs* const pairs = small_job(pair_job());
   const Ended ended = count(pairs);
   EXPECT_EQ(ended.status, AcceleratorStatus::kFailed);
-  EXPECT_EQ(ended.why, "fake answer 6");
+  EXPECT_EQ(ended.why, "fake answer " + std::to_string(Fake::kCountRows));
   EXPECT_EQ(gpu.wait(), process::kExitDeviceFailed);
   EXPECT_EQ(count(pairs).why, "the GPU process has ended");
   process::client_api()->close_pairs(pairs);

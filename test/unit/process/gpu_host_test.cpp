@@ -18,6 +18,9 @@ using process::Op;
 
 constexpr uint32_t kItems = 200;
 constexpr uint32_t kTids = 64;
+constexpr uint32_t kSets = 2;
+constexpr int kSetWidth = 24;
+constexpr uint32_t kSetSize = 300;
 
 /// One channel, without the client.
 class RawChannel {
@@ -74,7 +77,13 @@ process::Request valid(Op op, uint64_t job, RawChannel& channel) {
       for (uint32_t i = 0; i < 50; ++i) words[i] = i, words[process::kAreaRows + i] = i % 7;
       break;
     case Op::kCountRows: args({0, 128, 1}); break;
-    case Op::kAddSets: args({kItems, 24, 0}); break;
+    case Op::kAddSets:
+      args({kSets, kSetWidth, 0});
+      put(uint64_t{kSetSize});
+      put(uint64_t{kSetSize});
+      put(std::array<uint32_t, 4>{});  // without stashes; the last one fills up
+      break;
+    case Op::kAddPlanes: request.bytes = batmap_shape(kSetSize, kSetWidth).bytes(); break;
     case Op::kOpenEpisodes:
       args({1, 1, 0, 0});
       for (const int64_t word : {int64_t{4}, int64_t{2}, int64_t{100}, int64_t{50}}) put(word);
@@ -106,7 +115,19 @@ process::Request valid(Op op, uint64_t job, RawChannel& channel) {
   return request;
 }
 
-constexpr Op kPairOps[] = {Op::kAddRows, Op::kAddSets, Op::kBuild, Op::kCountRows, Op::kCountList, Op::kPairTimes};
+/// A job of sets instead of rows.
+process::Request valid_open_sets(RawChannel& channel) {
+  const process::Request request = valid(Op::kOpenPairs, 0, channel);
+  DevicePairJob about{};
+  about.items = about.leading = kSets;
+  about.method = DeviceMethod::kBatmap;
+  about.device_count = 1;
+  std::memcpy(channel.words(), &about, sizeof about);
+  return request;
+}
+
+constexpr Op kPairOps[] = {Op::kAddRows,   Op::kAddSets,   Op::kAddPlanes, Op::kBuild,
+                           Op::kCountRows, Op::kCountList, Op::kPairTimes};
 constexpr Op kEpisodeOps[] = {Op::kSendEvents, Op::kCountEpisodes, Op::kKernelMs};
 constexpr Op kItemsetOps[] = {Op::kExtend,    Op::kCountJoined, Op::kPush,        Op::kPop,
                               Op::kDropLower, Op::kRoom,        Op::kItemsetTimes};
@@ -145,6 +166,31 @@ TEST_F(GpuHost, ValidRequestsAreTaken) {
   EXPECT_STREQ(channel.reply().why.text, "the GPU process refused a damaged request: no such job");
 }
 
+TEST_F(GpuHost, SetsNeedAllTheirPlanes) {
+  GpuProcess gpu;
+  RawChannel channel(gpu);
+  ASSERT_TRUE(channel.ask(valid_open_sets(channel)));
+  const uint64_t bytes = batmap_shape(kSetSize, kSetWidth).bytes();
+  const auto ask = [&](Op op, uint64_t offset) {
+    process::Request request = valid(op, 1, channel);
+    if (op == Op::kAddPlanes) request.args[0] = offset;
+    EXPECT_TRUE(channel.ask(request));
+    return std::string(channel.reply().why.text);
+  };
+  const std::string refused = "the GPU process refused a damaged request: ";
+  EXPECT_EQ(ask(Op::kAddPlanes, 0), refused + "planes") << "of sets that were not announced";
+  EXPECT_EQ(ask(Op::kAddSets, 0), "");
+  EXPECT_EQ(ask(Op::kAddSets, 0), refused + "sets") << "twice";
+  EXPECT_EQ(ask(Op::kAddPlanes, bytes + 1), refused + "planes outside of the sets");
+  EXPECT_EQ(ask(Op::kAddPlanes, UINT64_MAX), refused + "planes outside of the sets");
+  EXPECT_EQ(ask(Op::kAddPlanes, 1), "");
+  EXPECT_EQ(ask(Op::kAddPlanes, bytes), "");
+  EXPECT_EQ(ask(Op::kBuild, 0), refused + "nothing to build") << "the first byte is missing";
+  EXPECT_EQ(ask(Op::kAddPlanes, 0), "");
+  EXPECT_EQ(FakeAccelerator::state().calls[FakeAccelerator::kBuild], 0);
+  EXPECT_EQ(gpu.end(), process::kExitEnded);
+}
+
 TEST_F(GpuHost, DamagedRequestsAreRefused) {
   constexpr uint64_t kSeed = 20261124;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -165,11 +211,12 @@ TEST_F(GpuHost, DamagedRequestsAreRefused) {
     RawChannel channel(gpu);
     for (const Op op : {Op::kOpenPairs, Op::kOpenEpisodes, Op::kOpenItemsets})
       ASSERT_TRUE(channel.ask(valid(op, 0, channel))) << "the process has ended";
+    ASSERT_TRUE(channel.ask(valid_open_sets(channel)));
     for (int step = 0; step < 20; ++step) {
       Op op;
       uint64_t job;
       switch (random.below(4)) {
-        case 0: op = kPairOps[random.below(std::size(kPairOps))], job = 1; break;
+        case 0: op = kPairOps[random.below(std::size(kPairOps))], job = random.below(2) == 0 ? 1 : 4; break;
         case 1: op = kEpisodeOps[random.below(std::size(kEpisodeOps))], job = 2; break;
         case 2: op = kItemsetOps[random.below(std::size(kItemsetOps))], job = 3; break;
         default: op = std::array{Op::kOpenPairs, Op::kOpenEpisodes, Op::kOpenItemsets}[random.below(3)], job = 0; break;

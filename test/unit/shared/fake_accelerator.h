@@ -26,7 +26,12 @@ struct DevicePairs {
   DevicePairJob job;
   std::mutex mutex;
   std::map<uint32_t, std::set<uint32_t>> transactions;
-  std::vector<std::pair<uint64_t, uint32_t>> elements;  // of sets: element, rank
+  // Sets: as they were announced, and their planes
+  uint32_t width = 0;
+  std::vector<uint64_t> cardinality;
+  std::vector<uint32_t> stash_begin;
+  std::vector<uint64_t> stash;
+  std::vector<unsigned char> planes;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> counts;
   std::vector<uint32_t> supports;
 };
@@ -52,6 +57,7 @@ struct FakeAccelerator {
     kOpen,
     kAddRows,
     kAddSets,
+    kAddPlanes,
     kBuild,
     kCountRows,
     kPairCalls,
@@ -139,18 +145,28 @@ struct FakeAccelerator {
         return say(kAddRows, why);
       };
       api.add_sets = [](DevicePairs* pairs, const DeviceSets* sets, AcceleratorMessage* why) {
-        for (uint32_t set = 0; set < sets->sets; ++set) {
-          const std::vector<std::byte> value = value_of(*sets, set);
-          for_each_element(SetView::open(value), {}, [&](uint64_t x) { pairs->elements.push_back({x, set}); });
-        }
-        std::sort(pairs->elements.begin(), pairs->elements.end());
+        pairs->width = sets->width;
+        pairs->cardinality.assign(sets->cardinality, sets->cardinality + sets->sets);
+        pairs->stash_begin.assign(sets->stash_begin, sets->stash_begin + sets->sets + 1);
+        pairs->stash.assign(sets->stash, sets->stash + pairs->stash_begin.back());
+        uint64_t bytes = 0;
+        for (const uint64_t size : pairs->cardinality) bytes += plane_bytes(*pairs, size);
+        pairs->planes.resize(bytes);
         return say(kAddSets, why);
+      };
+      api.add_planes = [](DevicePairs* pairs, uint64_t offset, const PlanePiece* pieces, size_t count,
+                          AcceleratorMessage* why) {
+        const std::lock_guard lock(pairs->mutex);
+        for (size_t i = 0; i < count; offset += pieces[i++].bytes)
+          std::copy_n(pieces[i].data, pieces[i].bytes, &pairs->planes.at(offset));
+        return say(kAddPlanes, why);
       };
       api.build = [](DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why) {
         std::fill_n(supports, pairs->job.items, 0);
-        for (auto a = pairs->elements.begin(); a != pairs->elements.end(); ++a) {
+        const auto elements = elements_of(*pairs);
+        for (auto a = elements.begin(); a != elements.end(); ++a) {
           ++supports[a->second];
-          for (auto b = std::next(a); b != pairs->elements.end() && b->first == a->first; ++b)
+          for (auto b = std::next(a); b != elements.end() && b->first == a->first; ++b)
             ++pairs->counts[{a->second, b->second}];
         }
         for (const auto& [tid, items] : pairs->transactions)
@@ -224,18 +240,35 @@ struct FakeAccelerator {
     return memory;
   }
 
+  static uint64_t plane_bytes(const DevicePairs& sets, uint64_t cardinality) {
+    return batmap_shape(cardinality, static_cast<int>(sets.width)).bytes();
+  }
+
+  /// The elements of all sets, each with the rank of its set, in order.
+  static std::vector<std::pair<uint64_t, uint32_t>> elements_of(const DevicePairs& sets) {
+    std::vector<std::pair<uint64_t, uint32_t>> elements;
+    const unsigned char* planes = sets.planes.data();
+    for (uint32_t set = 0; set < sets.cardinality.size(); ++set) {
+      const std::vector<std::byte> value = value_of(sets, set, planes);
+      for_each_element(SetView::open(value), {}, [&](uint64_t x) { elements.push_back({x, set}); });
+      planes += plane_bytes(sets, sets.cardinality[set]);
+    }
+    std::sort(elements.begin(), elements.end());
+    return elements;
+  }
+
   /// The stored value that has these planes (set/FORMAT.md).
-  static std::vector<std::byte> value_of(const DeviceSets& sets, uint32_t set) {
+  static std::vector<std::byte> value_of(const DevicePairs& sets, uint32_t set, const unsigned char* its_planes) {
     const uint32_t stash = sets.stash_begin[set + 1] - sets.stash_begin[set];
     const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * stash;
-    const size_t planes = batmap_shape(sets.cardinality[set], static_cast<int>(sets.width)).bytes();
+    const size_t planes = plane_bytes(sets, sets.cardinality[set]);
     std::vector<std::byte> value(front + planes);
     const auto codes = static_cast<uint64_t>(kPreparedVersion << 4 | static_cast<int>(Container::kBatmap));
     store_le<uint64_t>(value.data(), sets.cardinality[set] << 16 | uint64_t{sets.width} << 8 | codes);
     store_le<uint64_t>(value.data() + kSetHeaderBytes, stash);
     for (uint32_t i = 0; i < stash; ++i)
       store_le<uint64_t>(value.data() + kSetHeaderBytes + kStashHeaderBytes + 8 * i, sets.stash[sets.stash_begin[set] + i]);
-    std::copy_n(reinterpret_cast<const std::byte*>(sets.planes[set]), planes, value.data() + front);
+    std::copy_n(reinterpret_cast<const std::byte*>(its_planes), planes, value.data() + front);
     return value;
   }
 
