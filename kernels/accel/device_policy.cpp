@@ -12,13 +12,12 @@ namespace {
 constexpr double kStagedRow = 4.0;     // to decode, rank and copy a row into pinned memory; the copy is a third of it
 constexpr int kMaxStagingThreads = 8;  // more threads do not make staging faster
 constexpr double kScatteredRow = 0.1;  // a row into bit rows, on the device
-// A byte of a set that is sent, the memory of the card included: bench/gpu/sets.sql, through the GPU process.
-constexpr double kBatmapByte = 0.5;
+constexpr double kBatmapByte = 0.4;    // a byte of a set that is sent through the GPU process (bench/gpu/lists.sql)
 // Words of planes that one multiprocessor compares in a nanosecond, from bench/device_pairs.cpp.
 constexpr double kBatmapWords = 57;
 // Lists of pairs, both rough: nanoseconds of one host thread for a pair, which is copied there and back, and bytes of both
 // sides that 132 multiprocessors read in a nanosecond.
-constexpr double kListedPair = 4;
+constexpr double kListedPair = 12;
 constexpr double kListedBytes = 1500;
 // Tiles count a pair of many for a fraction of what it costs by itself: a half for 1,500 sets of 1,000 elements, a twelfth
 // for 2,000 of 10,000 (part `list` of bench/device_pairs.cpp). They need as many pairs as keep a device busy.
@@ -60,6 +59,9 @@ const char* name_of(DeviceMethod method) {
   return "";
 }
 
+/// Threads of the host that send at once.
+double senders_of(int threads) { return std::clamp(threads, 1, kMaxStagingThreads); }
+
 double pairs_of(const DeviceSizes& sizes) {
   const auto leading = static_cast<double>(sizes.leading);
   if (sizes.first_column > 0) return leading * static_cast<double>(sizes.items - sizes.first_column);
@@ -99,7 +101,8 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
   const auto rows = static_cast<double>(sizes.rows);
   const auto sharers = static_cast<double>(devices.size());
   const double tids = static_cast<double>((sizes.tid_slots + 1023) / 1024 * 1024);
-  double host_ms = sizes.host_ms + rows * kStagedRow / std::clamp(sizes.threads, 1, kMaxStagingThreads) / 1e6;
+  const double senders = senders_of(sizes.threads);
+  double host_ms = sizes.host_ms + rows * kStagedRow / senders / 1e6;
   switch (method) {
     case DeviceMethod::kBitmap: estimate.bytes = (sizes.items + 127) / 128 * 128 * static_cast<uint64_t>(tids) / 8; break;
     case DeviceMethod::kHorizontal:
@@ -108,7 +111,7 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
       break;
     case DeviceMethod::kBatmap:
       estimate.bytes = sizes.batmap_bytes;
-      host_ms = sizes.prepare_ms + static_cast<double>(sizes.batmap_bytes) * kBatmapByte * sharers / 1e6;
+      host_ms = sizes.prepare_ms + static_cast<double>(sizes.batmap_bytes) * kBatmapByte * sharers / senders / 1e6;
       break;
   }
   double slowest = 0;
@@ -171,10 +174,11 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
   estimate.bytes = sizes.form_bytes;
   const auto rows = static_cast<double>(sizes.rows);
   const auto sharers = static_cast<double>(devices.size());
-  const int senders = std::clamp(sizes.threads, 1, kMaxStagingThreads);
-  double host_ms = static_cast<double>(sizes.pairs) * kListedPair / std::min<double>(senders, 2 * sharers) / 1e6;
-  host_ms += sizes.rows > 0 ? rows * kStagedRow / senders / 1e6
-                            : sizes.prepare_ms + static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / 1e6;
+  const double senders = senders_of(sizes.threads);
+  double host_ms = static_cast<double>(sizes.pairs) * kListedPair / senders / 1e6;
+  host_ms += sizes.rows > 0
+                 ? rows * kStagedRow / senders / 1e6
+                 : sizes.prepare_ms + static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / senders / 1e6;
   const bool counts_all = pays_to_count_all(sizes.items, sizes.pairs);
   const auto items = static_cast<double>(sizes.items);
   // Of one side of all pairs. Each device counts them.
