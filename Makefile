@@ -136,8 +136,9 @@ EXTRA_CLEAN := build
 
 # The program of the GPU process. It has some of the engine, and nothing of the server.
 gpu_program := build/batmap_gpu
-gpu_objects := $(patsubst %.cpp,build/pgxs/%.o,kernels/process/batmap_gpu.cpp $(if $(ENGINE),,kernels/accel/loader.cpp \
-	kernels/process/gpu_channel.cpp kernels/process/gpu_host.cpp kernels/process/gpu_turns.cpp))
+gpu_sources := kernels/accel/loader.cpp kernels/process/gpu_channel.cpp kernels/process/gpu_host.cpp kernels/process/gpu_turns.cpp \
+	$(filter kernels/process/host/%,$(sources))
+gpu_objects := $(patsubst %.cpp,build/pgxs/%.o,kernels/process/batmap_gpu.cpp $(if $(ENGINE),,$(gpu_sources)))
 
 all: $(gpu_program)
 

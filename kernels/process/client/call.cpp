@@ -1,0 +1,171 @@
+// A request and its reply. See call.h.
+#include "process/client/call.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace batmap::process::client {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+Call::Call(const std::shared_ptr<Link>& link, Op op, RemoteJob* job, bool for_rows) : link_(link), job_(job) {
+  request_.op = op;
+  if (job != nullptr) request_.job = job->number;
+  channel_ = link->borrow(job, for_rows);
+  if (channel_->filling != nullptr && !(for_rows && channel_->filling.get() == job)) send_waiting_rows();
+}
+
+Call::~Call() {
+  if (channel_ == nullptr) return;
+  if (is_under_way_)
+    drop();  // its reply would be taken for that of the next call
+  else
+    link_->give_back(std::move(channel_));
+}
+
+std::byte* Call::room(uint64_t bytes) {
+  request_.bytes = bytes;
+  if (bytes <= kAreaBytes) return channel_->area();
+  file_ = SharedMemory::create(bytes);
+  if (file_.is_empty()) throw std::bad_alloc();
+  request_.has_file = 1;
+  return file_.data();
+}
+
+void Call::start() {
+  channel_->header().cancel.store(0, std::memory_order_relaxed);
+  if (!send_packet(channel_->socket.number(), &request_, sizeof request_, request_.has_file != 0 ? file_.file() : -1))
+    lose();
+  is_under_way_ = true;
+}
+
+Reply& Call::finish(bool has_patience) {
+  ChannelHeader& header = channel_->header();
+  const int socket = channel_->socket.number();
+  uint32_t beat = header.beat.load(std::memory_order_relaxed);
+  Clock::time_point alive = Clock::now();
+  std::optional<Clock::time_point> leaving;  // when the call was asked to end
+  if (!has_patience) leaving = alive;
+  pollfd waiting{socket, POLLIN, 0};
+  while (poll(&waiting, 1, kLookMs) <= 0) {
+    const Clock::time_point now = Clock::now();
+    if (const uint32_t other = header.beat.load(std::memory_order_relaxed); other != beat) beat = other, alive = now;
+    if (!leaving && (job_ != nullptr ? job_->is_to_stop() : link_->options.stop != nullptr && link_->options.stop())) {
+      header.cancel.store(1, std::memory_order_relaxed);
+      leaving = now;
+    }
+    if (leaving && now - *leaving > std::chrono::milliseconds(link_->options.patience_ms)) {
+      drop();  // its answer will reach nobody
+      throw CallFailure{AcceleratorStatus::kCancelled, "run cancelled"};
+    }
+    if (now - alive > std::chrono::milliseconds(link_->options.silence_ms)) {
+      drop();
+      link_->is_broken = true;
+      throw CallFailure{AcceleratorStatus::kFailed, "the GPU process does not answer"};
+    }
+  }
+  File file;
+  const size_t received = receive_packet(socket, &reply_, sizeof reply_, file);
+  is_under_way_ = false;
+  if (received != sizeof reply_ || reply_.magic != kMagic) lose();
+  reply_.why.text[sizeof reply_.why.text - 1] = '\0';
+  file_.reset();
+  if (reply_.has_file != 0) file_ = SharedMemory::map(std::move(file), reply_.bytes, false);
+  if (reply_.status == AcceleratorStatus::kFailed) link_->is_broken = true;  // the process ends now
+  if (reply_.status != AcceleratorStatus::kOk) throw CallFailure{reply_.status, reply_.why.text};
+  if (reply_.has_file != 0 ? file_.is_empty() : reply_.bytes > kAreaBytes)
+    throw CallFailure{AcceleratorStatus::kOutOfMemory, "no memory for the answer of the GPU process"};
+  return reply_;
+}
+
+void Call::send_waiting_rows() {
+  const Request mine = request_;
+  RemoteJob* const job = job_;
+  start_waiting_rows();
+  finish_waiting_rows();
+  request_ = mine;
+  job_ = job;
+  reply_ = {};
+}
+
+void Call::start_waiting_rows() {
+  sender_ = std::move(channel_->filling);
+  job_ = sender_.get();
+  request_ = {};
+  request_.op = Op::kAddRows;
+  request_.job = job_->number;
+  request_.args[0] = std::exchange(channel_->rows, 0);
+  try {
+    start();
+  } catch (const CallFailure& failure) {
+    note(failure);
+    throw;
+  }
+}
+
+void Call::finish_waiting_rows() {
+  try {
+    finish();
+  } catch (const CallFailure& failure) {
+    note(failure);
+    if (channel_ == nullptr) throw;
+  }
+}
+
+void Call::note(const CallFailure& failure) {
+  const std::lock_guard lock(sender_->mutex);
+  if (sender_->failed != AcceleratorStatus::kOk) return;
+  sender_->failed = failure.status;
+  sender_->why = failure.text;
+}
+
+void Call::drop() {
+  is_under_way_ = false;
+  channel_.reset();
+  link_->forget();
+}
+
+void Call::lose() {
+  drop();
+  link_->is_broken = true;
+  throw CallFailure{AcceleratorStatus::kFailed, "the GPU process has ended"};
+}
+
+void throw_if_failed(RemoteJob& job) {
+  const std::lock_guard lock(job.mutex);
+  if (job.failed != AcceleratorStatus::kOk) throw CallFailure{job.failed, job.why};
+}
+
+std::shared_ptr<RemoteJob> new_job(bool (*stop)(void*), void* stop_arg) {
+  auto job = std::make_shared<RemoteJob>();
+  job->link = current_link();
+  job->stop = stop;
+  job->stop_arg = stop_arg;
+  return job;
+}
+
+void close(RemoteJob* given, Op op) noexcept {
+  if (given == nullptr) return;
+  const std::shared_ptr<RemoteJob> job = std::move(given->self);
+  {
+    const std::lock_guard lock(job->link->mutex);
+    for (const auto& channel : job->link->idle)
+      if (channel->filling == job) channel->filling = nullptr, channel->rows = 0;
+  }
+  {
+    const std::lock_guard lock(job->mutex);
+    job->stop = nullptr;
+  }
+  if (!job->link->is_broken) guarded(nullptr, [&] { Call(*job, op).run(false); });
+  job->link->end_job();
+}
+
+}  // namespace batmap::process::client

@@ -1,0 +1,91 @@
+// A session with the GPU process: its channels, which are borrowed for calls, and its jobs. Rows of a job wait in a channel
+// until there is a megabyte of them. Source: ours.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "process/gpu_channel.h"
+#include "process/gpu_client.h"
+#include "process/gpu_wire.h"
+
+namespace batmap::process::client {
+
+inline constexpr int kLookMs = 5;  // how often a waiting call looks around
+
+/// How a call ended. Never leaves the functions of client_api().
+struct CallFailure {
+  AcceleratorStatus status;
+  std::string text;
+};
+
+struct Link;
+
+/// A job of the process. A channel may still have rows of a job that is being closed.
+struct RemoteJob {
+  std::shared_ptr<RemoteJob> self;  // until it is closed
+  std::shared_ptr<Link> link;
+  uint64_t number = 0;
+  uint32_t items = 0;  // of a job of pairs
+  uint64_t rows = 0;   // the same: so many will be sent at most
+  std::mutex mutex;    // guards the following
+  bool (*stop)(void*) = nullptr;
+  void* stop_arg = nullptr;
+  AcceleratorStatus failed = AcceleratorStatus::kOk;  // of rows that were sent later
+  std::string why;
+
+  bool is_to_stop() {
+    const std::lock_guard lock(mutex);
+    return stop != nullptr && stop(stop_arg);
+  }
+};
+
+struct Channel {
+  File socket;
+  SharedMemory memory;
+  std::shared_ptr<RemoteJob> filling;  // its rows wait in the area
+  size_t rows = 0;
+  bool is_used = true;  // since the session was without a job
+
+  ChannelHeader& header() { return *reinterpret_cast<ChannelHeader*>(memory.data()); }
+  std::byte* area() { return memory.data() + kHeaderBytes; }
+  std::byte* answers() { return memory.data() + kHeaderBytes + kAreaBytes; }
+};
+
+/// Thread-safe.
+struct Link {
+  explicit Link(ClientOptions given) : options(std::move(given)) {}
+
+  ClientOptions options;
+  uint64_t key[2] = {};
+  std::atomic<bool> is_broken{false};
+  std::mutex mutex;  // guards the following
+  std::condition_variable channel_free;
+  size_t channels = 0;
+  size_t jobs = 0;
+  std::vector<std::unique_ptr<Channel>> idle;
+
+  /// @return nullptr: no process, or it refused
+  std::unique_ptr<Channel> open_channel(Reply& reply);
+  /// A channel for one call: one whose rows of the job wait, if `for_rows`; else an empty one, or a new one.
+  /// @throws CallFailure
+  std::unique_ptr<Channel> borrow(RemoteJob* job, bool for_rows);
+  void give_back(std::unique_ptr<Channel> channel);
+  void begin_job();
+  /// The session keeps the channels that its last jobs have used, as the next ones may need as many. It gives up the others:
+  /// they have megabytes.
+  void end_job();
+  /// A channel is gone.
+  void forget();
+};
+
+/// That of connect(). @throws CallFailure without one
+std::shared_ptr<Link> current_link();
+
+}  // namespace batmap::process::client
