@@ -92,7 +92,9 @@ is($lines[-2], $want, 'after dozens of runs at the limit: the same answer');
 my ($contexts_before, $kb_before) = split /\|/, $lines[3];
 my ($contexts_after, $kb_after) = split /\|/, $lines[-1];
 cmp_ok($contexts_after - $contexts_before, '<=', 1 << 20, "memory contexts: $contexts_before bytes before, $contexts_after after");
-cmp_ok($kb_after - $kb_before, '<=', 16 * 1024, "private memory: $kb_before kB before, $kb_after kB after");
+# The C library keeps some of what the rows of the last runs took: 13 to 17 MB were seen. Each of 36 runs that leaked a megabyte
+# would be seen.
+cmp_ok($kb_after - $kb_before, '<=', 24 * 1024, "private memory: $kb_before kB before, $kb_after kB after");
 
 # A run whose limit is the peak that an earlier run reported must succeed.
 my $peak = $node->safe_psql('postgres', "$pairs);\nSELECT peak_memory FROM batmap_last_run()");
