@@ -103,9 +103,9 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       }
       const DeviceSets given{static_cast<uint32_t>(sets), static_cast<uint32_t>(width), cardinality.data(),
                              stash_begin.data(), stash};
-      job->has_sets = true;
-      job->plane_bytes = plane_bytes;
       reply.status = api_->add_sets(pairs, &given, &reply.why);
+      job->has_sets = reply.status == AcceleratorStatus::kOk;
+      job->plane_bytes = plane_bytes;
       return;
     }
     case Op::kAddPlanes: {

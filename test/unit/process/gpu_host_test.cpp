@@ -191,6 +191,20 @@ TEST_F(GpuHost, SetsNeedAllTheirPlanes) {
   EXPECT_EQ(gpu.end(), process::kExitEnded);
 }
 
+TEST_F(GpuHost, SetsThatWereNotTakenHaveNoPlanes) {
+  FakeAccelerator::state().answer[FakeAccelerator::kAddSets] = AcceleratorStatus::kOutOfMemory;
+  GpuProcess gpu;
+  RawChannel channel(gpu);
+  ASSERT_TRUE(channel.ask(valid_open_sets(channel)));
+  ASSERT_TRUE(channel.ask(valid(Op::kAddSets, 1, channel)));
+  EXPECT_EQ(channel.reply().status, AcceleratorStatus::kOutOfMemory);
+  for (const Op op : {Op::kAddPlanes, Op::kBuild}) {
+    ASSERT_TRUE(channel.ask(valid(op, 1, channel)));
+    EXPECT_EQ(channel.reply().status, AcceleratorStatus::kDeclined) << channel.reply().why.text;
+  }
+  EXPECT_EQ(gpu.end(), process::kExitEnded);
+}
+
 TEST_F(GpuHost, DamagedRequestsAreRefused) {
   constexpr uint64_t kSeed = 20261124;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
