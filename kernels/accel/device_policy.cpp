@@ -10,7 +10,6 @@ namespace {
 
 // Nanoseconds of one host thread, from bench/device_pairs.cpp.
 constexpr double kStagedRow = 4.0;     // to decode, rank and copy a row into pinned memory; the copy is a third of it
-constexpr int kMaxStagingThreads = 8;  // more threads do not make staging faster
 constexpr double kScatteredRow = 0.1;  // a row into bit rows, on the device
 constexpr double kBatmapByte = 0.4;    // a byte of a set that is sent through the GPU process (bench/gpu/lists.sql)
 // Words of planes that one multiprocessor compares in a nanosecond, from bench/device_pairs.cpp.
@@ -59,8 +58,7 @@ const char* name_of(DeviceMethod method) {
   return "";
 }
 
-/// Threads of the host that send at once.
-double senders_of(int threads) { return std::clamp(threads, 1, kMaxStagingThreads); }
+double senders_of(int threads) { return std::clamp(threads, 1, kMaxSenders); }
 
 double pairs_of(const DeviceSizes& sizes) {
   const auto leading = static_cast<double>(sizes.leading);
@@ -181,7 +179,7 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
                  : sizes.prepare_ms + static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / senders / 1e6;
   const bool counts_all = pays_to_count_all(sizes.items, sizes.pairs);
   const auto items = static_cast<double>(sizes.items);
-  // Of one side of all pairs. Each device counts them.
+  // Of one side of all pairs. Each device counts them, one after the other.
   const double tiled_bytes = counts_all ? sizes.read_bytes / static_cast<double>(sizes.pairs) / 2 * items * items / 2 : 0;
   double slowest = 0;
   for (const DeviceTraits& device : devices) {
@@ -189,7 +187,8 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
     const double share = std::max(device.multiprocessors, 1) / kMultiprocessors;
     double ns = sizes.read_bytes / (kListedBytes * share) / sharers;
     if (counts_all)
-      ns = sizes.rows > 0 ? tiled_bytes * 8 / rates.and_bits : tiled_bytes / 4 / (kBatmapWords * kMultiprocessors * share);
+      ns = sharers *
+           (sizes.rows > 0 ? tiled_bytes * 8 / rates.and_bits : tiled_bytes / 4 / (kBatmapWords * kMultiprocessors * share));
     const double ms = 2 * rates.launch_ms + (rows * (kRowBytes / rates.upload_bytes + kScatteredRow) + ns) / 1e6;
     const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
     estimate.fits = estimate.fits && estimate.bytes + kFixedBytes <= room;

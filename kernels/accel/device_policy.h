@@ -13,6 +13,9 @@
 
 namespace batmap {
 
+/// Threads of the host that send rows, sets or lists at once: more do not make it faster.
+inline constexpr int kMaxSenders = 8;
+
 /// auto: where a device pays. cpu: never. cuda: if there is a device and the job fits, else the CPU. require:
 /// as cuda, but an error instead of the CPU.
 enum class DeviceMode { kAuto, kCpu, kCuda, kRequire };
@@ -35,7 +38,7 @@ struct DeviceSizes {
   uint64_t rows = 0;  // 0: there are no rows, only batmaps can be counted
   uint64_t pair_instances = 0;
   uint64_t memory_limit = 0;  // bytes on each device; 0: all it has
-  int threads = 1;            // host threads that send rows
+  int threads = 1;            // of the host
   double host_ms = 0;         // time of the host before it can send rows
   double prepare_ms = 0;      // time of the host before it can send batmaps
   uint64_t batmap_bytes = 0;  // bytes of the items if they are stored as batmaps of one width; 0: only rows can be counted
@@ -70,7 +73,7 @@ struct ListSizes {
   double prepare_ms = 0;    // time of the host before it can send batmaps
   double read_bytes = 0;    // of both sides of the pairs
   uint64_t memory_limit = 0;
-  int threads = 1;  // host threads that send rows
+  int threads = 1;  // of the host
 };
 
 /// Does the list name so many of all pairs that a device counts these by tiles, and looks the list up?

@@ -350,17 +350,27 @@ void DevicePairs::add_planes(uint64_t offset, const PlanePiece* pieces, size_t c
   }
 }
 
-/// Counts all pairs, if that is wanted and possible.
+/// Counts all pairs, if that is wanted and takes no more than half of the memory that is free.
 void DevicePairs::count_all(Device& device, const uint32_t* supports) {
-  const uint64_t all = CountTriangle::size(job_.items);
-  Lane& lane = device.upload;
   if (job_.counts_all == 0 || job_.method == DeviceMethod::kHorizontal || job_.leading != job_.items ||
-      job_.first_column > 0 || (all + job_.items) * sizeof(uint32_t) > lane.budget.left() / 2)
+      job_.first_column > 0)
     return;
-  device.supports = DeviceArray<uint32_t>(lane.budget, job_.items);
+  Lane& lane = device.upload;
+  const uint64_t all = CountTriangle::size(job_.items);
+  size_t free = 0;
+  size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  if ((all + job_.items) * sizeof(uint32_t) > std::min<uint64_t>(lane.budget.left(), free) / 2) return;
+  try {
+    device.supports = DeviceArray<uint32_t>(lane.budget, job_.items);
+    device.all_counts = DeviceArray<uint32_t>(lane.budget, all);
+  } catch (const DeviceError& error) {
+    if (error.status != AcceleratorStatus::kOutOfMemory) throw;
+    device.supports.reset();  // another job was faster: pairs are counted one by one
+    return;
+  }
   check(cudaMemcpyAsync(device.supports.data(), supports, device.supports.bytes(), cudaMemcpyHostToDevice, lane.stream),
         "sending supports");
-  device.all_counts = DeviceArray<uint32_t>(lane.budget, all);
   check(cudaMemsetAsync(device.all_counts.data(), 0, device.all_counts.bytes(), lane.stream), "clearing counts");
   device.form->count({job_.items, 0, job_.items, 0, 1}, {.triangle = {device.all_counts.data(), job_.items}}, lane);
   lane.wait();

@@ -36,21 +36,20 @@ void SetCollection::add(int64_t id, std::span<const std::byte> value) {
   used_ += (padding + value.size() + kLine - 1) / kLine * kLine;
 }
 
-/// Most sets become batmaps without a stash. Their sizes are known, so that all of them share one block; each of the others
-/// is added to the part of its task.
+/// Most sets become batmaps. The sizes of their planes are known, so that all of them share one block, with a line for what
+/// stands before the planes. Other sets, and those with a longer stash, are added to the part of their task.
 void SetCollection::prepare(std::span<const uint32_t> which, int width, const ExecutionOptions& options) {
   constexpr size_t kTasksAThread = 4;
-  constexpr size_t kFront = kSetHeaderBytes + kStashHeaderBytes;
-  constexpr size_t kPadding = (kLine - kFront % kLine) % kLine;
-  std::vector<size_t> begin{0};  // of each set in the shared block
-  for (const uint32_t set : which) {
-    const SetView& view = sets_[set].view;
+  static_assert(kSetHeaderBytes + kStashHeaderBytes <= kLine && kPlaneBytes % kLine == 0);
+  Buffer<uint64_t> end(*meter_, which.size() + 1);  // of each set in the shared block, behind that of the one before
+  end[0] = 0;
+  for (size_t k = 0; k < which.size(); ++k) {
+    const SetView& view = sets_[which[k]].view;
     const bool is_shared = view.is_compact() && container_for(view.cardinality(), width) == Container::kBatmap;
-    const size_t bytes = is_shared ? kPadding + encoded_size(view.cardinality(), width, 0) : 0;
-    begin.push_back(begin.back() + (bytes + kLine - 1) / kLine * kLine);
+    end[k + 1] = end[k] + (is_shared ? kLine + batmap_shape(view.cardinality(), width).bytes() : 0);
   }
-  Buffer<std::byte> shared(*meter_, begin.back());
-  std::vector<SetView> placed(which.size());  // in the shared block
+  Buffer<std::byte> shared(*meter_, end[which.size()]);
+  Buffer<SetView> placed(*meter_, which.size(), Fill::kZero);  // in the shared block
   const size_t tasks = std::min(which.size(), static_cast<size_t>(options.threads) * kTasksAThread);
   std::vector<SetCollection> parts;
   for (size_t task = 0; task < tasks; ++task) parts.emplace_back(*meter_);
@@ -64,8 +63,8 @@ void SetCollection::prepare(std::span<const uint32_t> which, int width, const Ex
       elements.shrink(0);
       decode(entry.view, elements, options);
       const size_t size = encoder.prepare(elements.span(), width);
-      if (kPadding + size <= begin[k + 1] - begin[k]) {
-        std::byte* const at = shared.data() + begin[k] + kPadding;
+      if (size <= end[k + 1] - end[k]) {
+        std::byte* const at = shared.data() + end[k + 1] - size;
         encoder.write(at);
         placed[k] = SetView::open({at, size});
       } else {

@@ -337,7 +337,7 @@ struct StoredSets {
 
   uint32_t size() const { return static_cast<uint32_t>(sets.size()); }
 
-  /// Sends them, the first third in one call, then a piece from pinned memory, the rest in small pieces.
+  /// Sends them, the first third in one call, then a piece from pinned memory, the rest in small pieces on four threads.
   DevicePairs* open(const DevicePairJob& job) const {
     AcceleratorMessage why{};
     DevicePairs* pairs = nullptr;
@@ -361,10 +361,16 @@ struct StoredSets {
     EXPECT_EQ(api().add_planes(pairs, at, &in_pinned, 1, &why), AcceleratorStatus::kOk) << why.text;
     at += now;
     const uint64_t step = all.size() / 50 + 1;
-    for (; at < all.size(); at += step) {
-      const PlanePiece piece{&all[at], std::min<uint64_t>(step, all.size() - at)};
-      EXPECT_EQ(api().add_planes(pairs, at, &piece, 1, &why), AcceleratorStatus::kOk) << why.text;
-    }
+    std::vector<std::thread> threads;
+    for (uint64_t thread = 0; thread < 4; ++thread)
+      threads.emplace_back([&, first = at + thread * step] {
+        AcceleratorMessage message{};
+        for (uint64_t from = first; from < all.size(); from += 4 * step) {
+          const PlanePiece piece{&all[from], std::min<uint64_t>(step, all.size() - from)};
+          EXPECT_EQ(api().add_planes(pairs, from, &piece, 1, &message), AcceleratorStatus::kOk) << message.text;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
     const PlanePiece outside{all.data(), 2};
     EXPECT_EQ(api().add_planes(pairs, all.size() - 1, &outside, 1, &why), AcceleratorStatus::kDeclined);
     std::vector<uint32_t> supports(size());
@@ -415,6 +421,7 @@ void expect_same_list(DevicePairJob job, std::mt19937_64& random, Open open) {
     b[i] = i % 50 == 0 ? a[i] : static_cast<uint32_t>(random() % job.items);
   }
   std::vector<uint32_t> counts[2];
+  uint64_t bytes[2];
   for (int is_tiled = 0; is_tiled < 2; ++is_tiled) {
     job.counts_all = static_cast<uint32_t>(is_tiled);
     counts[is_tiled].resize(a.size());
@@ -422,8 +429,10 @@ void expect_same_list(DevicePairJob job, std::mt19937_64& random, Open open) {
     AcceleratorMessage why{};
     ASSERT_EQ(api().count_list(pairs, a.data(), b.data(), a.size(), counts[is_tiled].data(), &why), AcceleratorStatus::kOk)
         << why.text;
+    bytes[is_tiled] = api().memory_used(0);
     api().close_pairs(pairs);
   }
+  EXPECT_GE(bytes[1], bytes[0] + uint64_t{job.items} * (job.items - 1) / 2 * sizeof(uint32_t)) << "all pairs were counted";
   EXPECT_GT(*std::ranges::max_element(counts[0]), 100u);
   for (size_t i = 0; i < a.size(); ++i) ASSERT_EQ(counts[0][i], counts[1][i]) << a[i] << ", " << b[i];
 }

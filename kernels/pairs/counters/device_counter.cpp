@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "accel/device_policy.h"
 #include "core/thread_team.h"
 
 namespace batmap {
@@ -175,10 +176,10 @@ void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& l
 }
 
 /// Several threads hand over parts of the list, so that devices count one while the others are made and copied.
-void count_list(const OpenJob& job, size_t devices, const ListedPairs& pairs, ExecutionOptions options) {
+void count_list(const OpenJob& job, const ListedPairs& pairs, ExecutionOptions options) {
   constexpr size_t kPairsATask = size_t{1} << 17;  // which fill a channel to another process
   if (job.api().count_list == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no lists"};
-  options.threads = std::min(options.threads, 4 * threads_for_devices(devices));
+  options.threads = std::min(options.threads, kMaxSenders);
   std::vector<Buffer<uint32_t>> rooms(static_cast<size_t>(options.threads));
   const size_t side = std::min(kPairsATask, pairs.size);
   parallel_for(options, (pairs.size + kPairsATask - 1) / kPairsATask, [&](size_t task, int worker) {
@@ -199,8 +200,9 @@ void count_list(const OpenJob& job, size_t devices, const ListedPairs& pairs, Ex
 
 /// Several threads send the planes, each the next few megabytes.
 void send_sets(const AcceleratorApi& api, DevicePairs* pairs, const SetCollection& sets, std::span<const uint32_t> order,
-               const ExecutionOptions& options) {
+               ExecutionOptions options) {
   constexpr uint64_t kBytesATask = uint64_t{4} << 20;
+  options.threads = std::min(options.threads, kMaxSenders);
   std::vector<uint64_t> cardinality;
   std::vector<uint64_t> begin{0};  // of the planes of a set, among all of them
   std::vector<uint32_t> stash_begin{0};
@@ -273,7 +275,7 @@ void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devic
   job.method = DeviceMethod::kBitmap;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
                      [&](const AcceleratorApi& api, DevicePairs* to) { send_lists(api, to, lists, options); });
-  count_list(open, devices.size(), pairs, options);
+  count_list(open, pairs, options);
 }
 
 void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
@@ -285,7 +287,7 @@ void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits
   job.method = DeviceMethod::kBatmap;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
                      [&](const AcceleratorApi& api, DevicePairs* to) { send_sets(api, to, sets, order, options); });
-  count_list(open, devices.size(), pairs, options);
+  count_list(open, pairs, options);
 }
 
 int threads_for_devices(size_t devices) { return static_cast<int>(2 * devices); }

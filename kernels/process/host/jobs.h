@@ -18,7 +18,9 @@
 
 namespace batmap::process::host {
 
-inline constexpr uint64_t kMaxItems = uint64_t{1} << 31;  // of a job
+// Of a job.
+inline constexpr uint64_t kMaxItems = uint64_t{1} << 31;
+inline constexpr uint64_t kMaxPlaneBytes = uint64_t{1} << 46;
 
 inline int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -97,6 +99,7 @@ struct Job {
   bool has_sets = false;
   uint64_t plane_bytes = 0;  // of all sets
   SentParts planes;          // guarded by sent_mutex
+  bool is_complete = false;  // it was to be built: nothing is taken in any more
   bool is_built = false;
   // Episodes
   std::vector<Axis> axes;

@@ -63,7 +63,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
   switch (request.op) {
     case Op::kAddRows: {
       const uint64_t rows = request.args[0];
-      require(rows <= kAreaRows && !is_of_sets && !job->is_built, "rows");
+      require(rows <= kAreaRows && !is_of_sets && !job->is_complete, "rows");
       require(request.has_file == 0 && job->rows.fetch_add(rows) + rows <= about.rows, "more rows than were announced");
       const auto* const tids = reinterpret_cast<const uint32_t*>(channel.area());
       const uint32_t* const items = tids + kAreaRows;
@@ -82,7 +82,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       const uint64_t sets = request.args[0];
       const uint64_t width = request.args[1];
       const uint64_t stashed = request.args[2];
-      require(is_of_sets && !job->is_built && !job->has_sets && sets == about.items && width <= uint64_t{kMaxWidth}, "sets");
+      require(is_of_sets && !job->is_complete && !job->has_sets && sets == about.items && width <= uint64_t{kMaxWidth},
+              "sets");
       // The session can still write to what it sent: sizes are checked and used in memory of this process.
       const auto* const sent_cardinality = arrays.next<uint64_t>(sets);
       const std::vector<uint64_t> cardinality(sent_cardinality, sent_cardinality + sets);
@@ -92,14 +93,15 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       require(stash_begin[0] == 0 && stash_begin[sets] == stashed, "stash");
       uint64_t plane_bytes = 0;
       for (uint64_t i = 0; i < sets; ++i) {
-        require(cardinality[i] <= std::min(kMaxCardinality, universe_of(static_cast<int>(width))) &&
+        require(cardinality[i] <= std::min(uint64_t{UINT32_MAX}, universe_of(static_cast<int>(width))) &&
                     (i == 0 || cardinality[i] >= cardinality[i - 1]) &&
                     container_for(cardinality[i], static_cast<int>(width)) == Container::kBatmap,
                 "a set is no batmap");
         require(stash_begin[i + 1] >= stash_begin[i] && stash_begin[i + 1] <= stashed, "stash");
         for (uint32_t k = stash_begin[i]; k < stash_begin[i + 1]; ++k)
           require(stash[k] < uint64_t{1} << width && (k == stash_begin[i] || stash[k] > stash[k - 1]), "stash");
-        plane_bytes += batmap_shape(cardinality[i], static_cast<int>(width)).bytes();
+        plane_bytes += batmap_shape(cardinality[i], static_cast<int>(width)).bytes();  // below 2^38
+        require(plane_bytes <= kMaxPlaneBytes, "more planes than any device has room for");
       }
       const DeviceSets given{static_cast<uint32_t>(sets), static_cast<uint32_t>(width), cardinality.data(),
                              stash_begin.data(), stash};
@@ -111,7 +113,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
     case Op::kAddPlanes: {
       const uint64_t offset = request.args[0];
       const uint64_t bytes = request.bytes;
-      require(request.has_file == 0 && job->has_sets && !job->is_built, "planes");
+      require(request.has_file == 0 && job->has_sets && !job->is_complete, "planes");
       require(offset <= job->plane_bytes && bytes <= job->plane_bytes - offset, "planes outside of the sets");
       note_bytes(channel, about.devices[0], bytes);
       const PlanePiece piece{reinterpret_cast<const unsigned char*>(channel.area()), bytes};
@@ -121,7 +123,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       return;
     }
     case Op::kBuild: {
-      require(!job->is_built && job->has_sets == is_of_sets && job->planes.has(0, job->plane_bytes), "nothing to build");
+      require(!job->is_complete && job->has_sets == is_of_sets && job->planes.has(0, job->plane_bytes), "nothing to build");
+      job->is_complete = true;
       const uint64_t bytes = uint64_t{about.items} * sizeof(uint32_t);
       auto* const supports = reinterpret_cast<uint32_t*>(channel.answer(bytes));
       if (supports == nullptr) throw std::bad_alloc();

@@ -187,7 +187,49 @@ TEST_F(GpuHost, SetsNeedAllTheirPlanes) {
   EXPECT_EQ(ask(Op::kAddPlanes, bytes), "");
   EXPECT_EQ(ask(Op::kBuild, 0), refused + "nothing to build") << "the first byte is missing";
   EXPECT_EQ(ask(Op::kAddPlanes, 0), "");
-  EXPECT_EQ(FakeAccelerator::state().calls[FakeAccelerator::kBuild], 0);
+  EXPECT_EQ(ask(Op::kBuild, 0), "");
+  EXPECT_EQ(ask(Op::kAddPlanes, 0), refused + "planes") << "of a job that is built";
+  EXPECT_EQ(gpu.end(), process::kExitEnded);
+}
+
+/// The sizes of some sets add up to little more than 2^64.
+TEST_F(GpuHost, SizesOfSetsDoNotOverflow) {
+  GpuProcess gpu;
+  RawChannel channel(gpu);
+  const uint64_t large = (uint64_t{1} << 48) - 1;
+  const auto sets = static_cast<uint32_t>(UINT64_MAX / batmap_shape(large, kMaxWidth).bytes() + 1);
+  process::Request open = valid_open_sets(channel);
+  DevicePairJob about{};
+  std::memcpy(&about, channel.words(), sizeof about);
+  about.items = about.leading = sets;
+  std::memcpy(channel.words(), &about, sizeof about);
+  ASSERT_TRUE(channel.ask(open));
+  for (const auto& [cardinality, why] : {std::pair(large, "a set is no batmap"),
+                                         std::pair(uint64_t{UINT32_MAX}, "more planes than any device has room for")}) {
+    process::Request request = valid(Op::kAddSets, 1, channel);
+    request.args[0] = sets;
+    request.args[1] = static_cast<uint64_t>(kMaxWidth);
+    const std::vector<uint64_t> cardinalities(sets, cardinality);
+    request.bytes = sets * sizeof(uint64_t) + (sets + 2) / 2 * sizeof(uint64_t);
+    std::memset(channel.words(), 0, request.bytes);
+    std::memcpy(channel.words(), cardinalities.data(), sets * sizeof(uint64_t));
+    ASSERT_TRUE(channel.ask(request));
+    EXPECT_EQ(channel.reply().why.text, std::string("the GPU process refused a damaged request: ") + why);
+  }
+  EXPECT_EQ(gpu.end(), process::kExitEnded);
+}
+
+TEST_F(GpuHost, NothingIsTakenInAfterABuildThatFailed) {
+  FakeAccelerator::state().answer[FakeAccelerator::kBuild] = AcceleratorStatus::kOutOfMemory;
+  GpuProcess gpu;
+  RawChannel channel(gpu);
+  ASSERT_TRUE(channel.ask(valid(Op::kOpenPairs, 0, channel)));
+  ASSERT_TRUE(channel.ask(valid(Op::kBuild, 1, channel)));
+  EXPECT_EQ(channel.reply().status, AcceleratorStatus::kOutOfMemory);
+  for (const Op op : {Op::kAddRows, Op::kBuild, Op::kCountRows}) {
+    ASSERT_TRUE(channel.ask(valid(op, 1, channel)));
+    EXPECT_EQ(channel.reply().status, AcceleratorStatus::kDeclined) << channel.reply().why.text;
+  }
   EXPECT_EQ(gpu.end(), process::kExitEnded);
 }
 
