@@ -136,9 +136,8 @@ EXTRA_CLEAN := build
 
 # The program of the GPU process. It has some of the engine, and nothing of the server.
 gpu_program := build/batmap_gpu
-gpu_sources := kernels/accel/loader.cpp kernels/process/gpu_channel.cpp kernels/process/gpu_host.cpp kernels/process/gpu_turns.cpp \
-	$(filter kernels/process/host/%,$(sources))
-gpu_objects := $(patsubst %.cpp,build/pgxs/%.o,kernels/process/batmap_gpu.cpp $(if $(ENGINE),,$(gpu_sources)))
+gpu_sources := kernels/accel/loader.cpp kernels/process/gpu_channel.cpp $(filter kernels/process/host/%,$(sources))
+gpu_objects := $(patsubst %.cpp,build/pgxs/%.o,kernels/process/host/batmap_gpu.cpp $(if $(ENGINE),,$(gpu_sources)))
 
 all: $(gpu_program)
 
@@ -181,7 +180,7 @@ $(DATA_built): sql/batmap.sql batmap.control
 	@mkdir -p $(@D)
 	cp $< $@
 
-build/pgxs/kernels/process/batmap_gpu.o: build/pgxs/%.o: %.cpp Makefile
+build/pgxs/kernels/process/host/batmap_gpu.o: build/pgxs/%.o: %.cpp Makefile
 	@mkdir -p $(@D)
 	$(COMPILE.cc) -o $@ $<
 

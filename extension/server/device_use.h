@@ -6,7 +6,7 @@
 #include <string>
 
 #include "accel/offload.h"
-#include "process/gpu_client.h"
+#include "process/client/gpu_client.h"
 
 namespace batmap::pg {
 

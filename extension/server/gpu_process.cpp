@@ -21,9 +21,9 @@
 #include "extension/server/boundary.h"
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
+#include "process/client/gpu_client.h"
 #include "process/gpu_channel.h"
-#include "process/gpu_client.h"
-#include "process/gpu_host.h"
+#include "process/host/gpu_host.h"
 
 #include "extension/server/pg.h"
 

@@ -25,6 +25,7 @@ declare -A floor=(
     [kernels/set]=3 [kernels/relation]=3 [kernels/measures]=3 [kernels/accel]=3
     [kernels/pairs/counters]=4 [kernels/itemsets/answers]=4 [kernels/itemsets/forms]=4 [kernels/episodes]=4
     [kernels/process]=4
+    [kernels/process/client]=5 [kernels/process/host]=5
     [kernels/pairs]=5 [kernels/itemsets/search]=5 [kernels/itemsets/counts]=5
     [kernels/pairs/counts]=6 [kernels/itemsets]=6
     [kernels/itemsets/rules]=7

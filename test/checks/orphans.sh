@@ -36,7 +36,7 @@ for folder in kernels extension; do
         continue
     fi
     listed=$(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$folder/sources.list" | LC_ALL=C sort)
-    present=$(find "$folder" -name '*.cpp' -not -path 'kernels/cuda/*' -not -path kernels/process/batmap_gpu.cpp | LC_ALL=C sort)
+    present=$(find "$folder" -name '*.cpp' -not -path 'kernels/cuda/*' -not -path kernels/process/host/batmap_gpu.cpp | LC_ALL=C sort)
     double=$(echo "$listed" | uniq -d)
     [ -z "$double" ] || report "twice in $folder/sources.list:" "$double"
     extra=$(LC_ALL=C comm -13 <(echo "$listed") <(echo "$present"))

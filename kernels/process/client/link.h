@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "process/client/gpu_client.h"
 #include "process/gpu_channel.h"
-#include "process/gpu_client.h"
 #include "process/gpu_wire.h"
 
 namespace batmap::process::client {

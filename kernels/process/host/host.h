@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "process/gpu_channel.h"
-#include "process/gpu_host.h"
-#include "process/gpu_turns.h"
 #include "process/gpu_wire.h"
+#include "process/host/gpu_host.h"
+#include "process/host/gpu_turns.h"
 #include "process/host/jobs.h"
 #include "process/host/request.h"
 

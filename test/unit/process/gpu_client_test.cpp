@@ -1,7 +1,7 @@
 // A session and a GPU process with a fake accelerator. All three kinds of jobs answer as the module itself does, also from
 // several threads, and from several sessions at once. Then everything that can happen to one of the two: cancelled, out
 // of memory, failed, killed, hung, stopped, of another version, gone.
-#include "process/gpu_client.h"
+#include "process/client/gpu_client.h"
 
 #include <gtest/gtest.h>
 

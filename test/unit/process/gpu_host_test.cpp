@@ -1,6 +1,6 @@
 // Requests that no session sends. Valid ones are damaged word by word, and random ones are sent: the process answers each,
 // reads nothing outside of what it was given (asan), lives on, and answers the next session rightly.
-#include "process/gpu_host.h"
+#include "process/host/gpu_host.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The line for the devices: one after the other, nobody twice before all, idle ones lose their turn, and who is to stop
 // leaves the line.
-#include "process/gpu_turns.h"
+#include "process/host/gpu_turns.h"
 
 #include <gtest/gtest.h>
 

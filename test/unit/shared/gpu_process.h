@@ -13,8 +13,8 @@
 #include <functional>
 #include <string>
 
-#include "process/gpu_client.h"
-#include "process/gpu_host.h"
+#include "process/client/gpu_client.h"
+#include "process/host/gpu_host.h"
 #include "test/unit/shared/fake_itemsets.h"
 
 namespace batmap::test {

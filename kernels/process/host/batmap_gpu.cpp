@@ -17,7 +17,7 @@
 #include <cstring>
 
 #include "accel/loader.h"
-#include "process/gpu_host.h"
+#include "process/host/gpu_host.h"
 
 int main(int argc, char** argv) {
   using namespace batmap;

@@ -1,5 +1,5 @@
 // The session of this process with the GPU process. See gpu_client.h.
-#include "process/gpu_client.h"
+#include "process/client/gpu_client.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // Channels, sessions, and the watch over their calls. See gpu_host.h.
-#include "process/gpu_host.h"
+#include "process/host/gpu_host.h"
 
 #include <poll.h>
 #include <sys/random.h>

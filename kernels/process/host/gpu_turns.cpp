@@ -1,5 +1,5 @@
 // A line with a few turns. See gpu_turns.h.
-#include "process/gpu_turns.h"
+#include "process/host/gpu_turns.h"
 
 #include <algorithm>
 
