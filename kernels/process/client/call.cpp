@@ -20,7 +20,10 @@ Call::Call(const std::shared_ptr<Link>& link, Op op, RemoteJob* job, bool for_ro
   request_.op = op;
   if (job != nullptr) request_.job = job->number;
   channel_ = link->borrow(job, for_rows);
-  if (channel_->filling != nullptr && !(for_rows && channel_->filling.get() == job)) send_waiting_rows();
+  if (channel_->sending != nullptr) finish_rows();
+  if (channel_->filling == nullptr || (for_rows && channel_->filling.get() == job)) return;
+  start_rows();
+  finish_rows();
 }
 
 Call::~Call() {
@@ -40,14 +43,13 @@ std::byte* Call::room(uint64_t bytes) {
   return file_.data();
 }
 
-void Call::start() {
+void Call::send(const Request& request, int file) {
   channel_->header().cancel.store(0, std::memory_order_relaxed);
-  if (!send_packet(channel_->socket.number(), &request_, sizeof request_, request_.has_file != 0 ? file_.file() : -1))
-    lose();
+  if (!send_packet(channel_->socket.number(), &request, sizeof request, file)) lose();
   is_under_way_ = true;
 }
 
-Reply& Call::finish(bool has_patience) {
+Reply& Call::receive(RemoteJob* job, bool has_patience) {
   ChannelHeader& header = channel_->header();
   const int socket = channel_->socket.number();
   uint32_t beat = header.beat.load(std::memory_order_relaxed);
@@ -58,7 +60,7 @@ Reply& Call::finish(bool has_patience) {
   while (poll(&waiting, 1, kLookMs) <= 0) {
     const Clock::time_point now = Clock::now();
     if (const uint32_t other = header.beat.load(std::memory_order_relaxed); other != beat) beat = other, alive = now;
-    if (!leaving && (job_ != nullptr ? job_->is_to_stop() : link_->options.stop != nullptr && link_->options.stop())) {
+    if (!leaving && (job != nullptr ? job->is_to_stop() : link_->options.stop != nullptr && link_->options.stop())) {
       header.cancel.store(1, std::memory_order_relaxed);
       leaving = now;
     }
@@ -86,45 +88,45 @@ Reply& Call::finish(bool has_patience) {
   return reply_;
 }
 
-void Call::send_waiting_rows() {
-  const Request mine = request_;
-  RemoteJob* const job = job_;
-  start_waiting_rows();
-  finish_waiting_rows();
-  request_ = mine;
-  job_ = job;
+void Call::start_rows() {
+  const std::shared_ptr<RemoteJob> job = std::move(channel_->filling);
+  Request rows;
+  rows.op = Op::kAddRows;
+  rows.job = job->number;
+  rows.args[0] = std::exchange(channel_->rows, 0);
+  try {
+    send(rows, -1);
+  } catch (const CallFailure& failure) {
+    end_rows(*job, &failure);
+    throw;
+  }
+  is_under_way_ = false;
+  channel_->sending = job;
+}
+
+void Call::finish_rows() {
+  const std::shared_ptr<RemoteJob> job = std::move(channel_->sending);
+  is_under_way_ = true;
+  try {
+    receive(job.get(), true);
+    end_rows(*job, nullptr);
+  } catch (const CallFailure& failure) {
+    end_rows(*job, &failure);
+    if (channel_ == nullptr) throw;
+  }
   reply_ = {};
 }
 
-void Call::start_waiting_rows() {
-  sender_ = std::move(channel_->filling);
-  job_ = sender_.get();
-  request_ = {};
-  request_.op = Op::kAddRows;
-  request_.job = job_->number;
-  request_.args[0] = std::exchange(channel_->rows, 0);
-  try {
-    start();
-  } catch (const CallFailure& failure) {
-    note(failure);
-    throw;
+/// The channel has none any more.
+void Call::end_rows(RemoteJob& job, const CallFailure* failure) {
+  if (failure != nullptr) {
+    const std::lock_guard lock(job.mutex);
+    if (job.failed == AcceleratorStatus::kOk) {
+      job.failed = failure->status;
+      job.why = failure->text;
+    }
   }
-}
-
-void Call::finish_waiting_rows() {
-  try {
-    finish();
-  } catch (const CallFailure& failure) {
-    note(failure);
-    if (channel_ == nullptr) throw;
-  }
-}
-
-void Call::note(const CallFailure& failure) {
-  const std::lock_guard lock(sender_->mutex);
-  if (sender_->failed != AcceleratorStatus::kOk) return;
-  sender_->failed = failure.status;
-  sender_->why = failure.text;
+  link_->forget_rows(job);
 }
 
 void Call::drop() {
@@ -158,7 +160,7 @@ void close(RemoteJob* given, Op op) noexcept {
   {
     const std::lock_guard lock(job->link->mutex);
     for (const auto& channel : job->link->idle)
-      if (channel->filling == job) channel->filling = nullptr, channel->rows = 0;
+      if (channel->filling == job) channel->filling = nullptr, channel->rows = 0, --job->channels;
   }
   {
     const std::lock_guard lock(job->mutex);

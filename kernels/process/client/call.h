@@ -17,6 +17,9 @@ class Call {
  public:
   Call(const std::shared_ptr<Link>& link, Op op, RemoteJob* job, bool for_rows = false);
   Call(RemoteJob& job, Op op) : Call(job.link, op, &job) {}
+  /// For the rows of a borrowed channel.
+  Call(const std::shared_ptr<Link>& link, std::unique_ptr<Channel> channel)
+      : link_(link), job_(nullptr), channel_(std::move(channel)) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call();
@@ -28,12 +31,9 @@ class Call {
 
   /// Sends the request and waits. @throws CallFailure unless the status is kOk
   Reply& run(bool has_patience = true) {
-    start();
-    return finish(has_patience);
+    send(request_, request_.has_file != 0 ? file_.file() : -1);
+    return receive(job_, has_patience);
   }
-  void start();
-  /// Waits for the reply of a request that was sent.
-  Reply& finish(bool has_patience = true);
   /// The array of the answer. @throws CallFailure if it has another size
   template <typename T>
   std::span<const T> answer(std::optional<uint64_t> size = std::nullopt) {
@@ -43,20 +43,20 @@ class Call {
   }
 
   /// Sends the rows that wait in the channel, whose job may be another. A failure is the job's, and is said by its next call.
-  void send_waiting_rows();
-  /// The same in two steps. The call is good for nothing else then.
-  void start_waiting_rows();
-  void finish_waiting_rows();
+  void start_rows();
+  /// Waits for the reply.
+  void finish_rows();
 
  private:
-  /// A failure of rows.
-  void note(const CallFailure& failure);
+  void send(const Request& request, int file);
+  /// @param job  whose stop ends the waiting; may be null
+  Reply& receive(RemoteJob* job, bool has_patience);
+  void end_rows(RemoteJob& job, const CallFailure* failure);
   void drop();
   [[noreturn]] void lose();
 
   std::shared_ptr<Link> link_;
   RemoteJob* job_;
-  std::shared_ptr<RemoteJob> sender_;  // of rows that are sent
   std::unique_ptr<Channel> channel_;
   bool is_under_way_ = false;  // the reply is still to come
   Request request_;

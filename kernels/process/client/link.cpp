@@ -59,21 +59,16 @@ std::unique_ptr<Channel> Link::borrow(RemoteJob* job, bool for_rows) {
   std::unique_lock lock(mutex);
   for (;;) {
     if (is_broken) throw CallFailure{AcceleratorStatus::kFailed, "the GPU process has ended"};
-    const auto with_rows = std::ranges::find_if(idle, [&](const auto& c) { return for_rows && c->filling.get() == job; });
-    const auto empty = std::ranges::find_if(idle, [](const auto& c) { return c->filling == nullptr; });
+    const auto first = [&](auto is_it) { return std::ranges::find_if(idle, is_it); };
+    const auto with_rows = first([&](const auto& c) { return for_rows && c->filling.get() == job; });
+    const auto empty = first([](const auto& c) { return c->filling == nullptr && c->sending == nullptr; });
     // The rows of a small job wait for one another rather than for new channels.
     const uint64_t wanted = for_rows ? 1 + job->rows / kChannelRows : kOwnChannels;
     const bool may_open = channels < std::min<uint64_t>(wanted, kOwnChannels);
-    const auto best = with_rows != idle.end() ? with_rows
-                      : empty != idle.end()   ? empty
-                      : may_open              ? idle.end()
-                                              : idle.begin();
-    if (best != idle.end()) {
-      std::unique_ptr<Channel> channel = std::move(*best);
-      idle.erase(best);
-      channel->is_used = true;
-      return channel;
-    }
+    // The last one has been given back before all others.
+    const auto oldest = idle.empty() ? idle.end() : idle.end() - 1;
+    const auto best = with_rows != idle.end() ? with_rows : empty != idle.end() ? empty : may_open ? idle.end() : oldest;
+    if (best != idle.end()) return take(best);
     if (may_open) break;
     if (job != nullptr && job->is_to_stop()) throw CallFailure{AcceleratorStatus::kCancelled, "run cancelled"};
     channel_free.wait_for(lock, std::chrono::milliseconds(kLookMs));
@@ -97,10 +92,40 @@ std::unique_ptr<Channel> Link::borrow(RemoteJob* job, bool for_rows) {
   throw CallFailure{reply.status, reply.why.text};
 }
 
+std::unique_ptr<Channel> Link::borrow_with_rows(RemoteJob& job) {
+  std::unique_lock lock(mutex);
+  while (job.channels > 0) {
+    if (is_broken) throw CallFailure{AcceleratorStatus::kFailed, "the GPU process has ended"};
+    auto found = std::ranges::find_if(idle, [&](const auto& c) { return c->filling.get() == &job; });
+    if (found == idle.end()) found = std::ranges::find_if(idle, [&](const auto& c) { return c->sending.get() == &job; });
+    if (found != idle.end()) return take(found);
+    channel_free.wait_for(lock, std::chrono::milliseconds(kLookMs));
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Channel> Link::take(std::vector<std::unique_ptr<Channel>>::iterator at) {
+  std::unique_ptr<Channel> channel = std::move(*at);
+  idle.erase(at);
+  channel->is_used = true;
+  return channel;
+}
+
 void Link::give_back(std::unique_ptr<Channel> channel) {
   const std::lock_guard lock(mutex);
   idle.insert(idle.begin(), std::move(channel));  // it is taken next, so that few are used
   channel_free.notify_one();
+}
+
+void Link::note_rows(RemoteJob& job) {
+  const std::lock_guard lock(mutex);
+  ++job.channels;
+}
+
+void Link::forget_rows(RemoteJob& job) {
+  const std::lock_guard lock(mutex);
+  --job.channels;
+  channel_free.notify_all();
 }
 
 void Link::begin_job() {

@@ -1,5 +1,6 @@
 // A session with the GPU process: its channels, which are borrowed for calls, and its jobs. Rows of a job wait in a channel
-// until there is a megabyte of them. Source: ours.
+// until there is a megabyte of them. Then they are sent, and the reply is received when the channel is needed again.
+// Source: ours.
 #pragma once
 
 #include <atomic>
@@ -32,9 +33,10 @@ struct RemoteJob {
   std::shared_ptr<RemoteJob> self;  // until it is closed
   std::shared_ptr<Link> link;
   uint64_t number = 0;
-  uint32_t items = 0;  // of a job of pairs
-  uint64_t rows = 0;   // the same: so many will be sent at most
-  std::mutex mutex;    // guards the following
+  uint32_t items = 0;   // of a job of pairs
+  uint64_t rows = 0;    // the same: so many will be sent at most
+  size_t channels = 0;  // that have its rows, waiting or on their way; guarded by the link's mutex
+  std::mutex mutex;     // guards the following
   bool (*stop)(void*) = nullptr;
   void* stop_arg = nullptr;
   AcceleratorStatus failed = AcceleratorStatus::kOk;  // of rows that were sent later
@@ -51,7 +53,8 @@ struct Channel {
   SharedMemory memory;
   std::shared_ptr<RemoteJob> filling;  // its rows wait in the area
   size_t rows = 0;
-  bool is_used = true;  // since the session was without a job
+  std::shared_ptr<RemoteJob> sending;  // its rows are on their way: a reply is still to come
+  bool is_used = true;                 // since the session was without a job
 
   ChannelHeader& header() { return *reinterpret_cast<ChannelHeader*>(memory.data()); }
   std::byte* area() { return memory.data() + kHeaderBytes; }
@@ -73,16 +76,26 @@ struct Link {
 
   /// @return nullptr: no process, or it refused
   std::unique_ptr<Channel> open_channel(Reply& reply);
-  /// A channel for one call: one whose rows of the job wait, if `for_rows`; else an empty one, or a new one.
-  /// @throws CallFailure
+  /// A channel for one call: one whose rows of the job wait, if `for_rows`; else an empty one, or a new one, or the one
+  /// that has been on its way for longest. @throws CallFailure
   std::unique_ptr<Channel> borrow(RemoteJob* job, bool for_rows);
+  /// A channel with rows of the job, waiting if there are such, or else on their way. Waits if all of these are borrowed.
+  /// @return nullptr: no channel has any more. @throws CallFailure
+  std::unique_ptr<Channel> borrow_with_rows(RemoteJob& job);
   void give_back(std::unique_ptr<Channel> channel);
+  /// One more channel has rows of the job.
+  void note_rows(RemoteJob& job);
+  /// One channel less.
+  void forget_rows(RemoteJob& job);
   void begin_job();
   /// The session keeps the channels that its last jobs have used, as the next ones may need as many. It gives up the others:
   /// they have megabytes.
   void end_job();
   /// A channel is gone.
   void forget();
+
+ private:
+  std::unique_ptr<Channel> take(std::vector<std::unique_ptr<Channel>>::iterator at);
 };
 
 /// That of connect(). @throws CallFailure without one

@@ -41,8 +41,11 @@ AcceleratorStatus add_rows(DevicePairs* pairs, const uint32_t* tids, const uint3
       items += now;
       rows -= now;
       channel.rows += now;
-      channel.filling = job.self;
-      if (channel.rows == kAreaRows) call.send_waiting_rows();
+      if (channel.filling == nullptr) {
+        channel.filling = job.self;
+        job.link->note_rows(job);
+      }
+      if (channel.rows == kAreaRows) call.start_rows();
     }
     throw_if_failed(job);
   });
@@ -91,20 +94,16 @@ AcceleratorStatus add_planes(DevicePairs* pairs, uint64_t offset, const PlanePie
   });
 }
 
-/// Sends what waits in all channels at once.
+/// Sends what waits in channels, all at once, and waits until all rows have arrived.
 void send_all_rows(RemoteJob& job) {
-  std::vector<std::unique_ptr<Call>> calls;
-  for (;;) {
-    {
-      const std::lock_guard lock(job.link->mutex);
-      if (std::ranges::none_of(job.link->idle, [&](const auto& c) { return c->filling.get() == &job; })) break;
-    }
-    auto call = std::make_unique<Call>(job.link, Op::kAddRows, &job, true);
-    if (call->channel().filling.get() != &job) continue;
-    calls.push_back(std::move(call));
-    calls.back()->start_waiting_rows();
+  while (std::unique_ptr<Channel> channel = job.link->borrow_with_rows(job)) {
+    const bool is_waiting = channel->filling != nullptr;
+    Call call(job.link, std::move(channel));
+    if (is_waiting)
+      call.start_rows();
+    else
+      call.finish_rows();
   }
-  for (const std::unique_ptr<Call>& call : calls) call->finish_waiting_rows();
 }
 
 AcceleratorStatus build(DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why) {

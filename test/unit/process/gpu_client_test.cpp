@@ -286,6 +286,22 @@ TEST_F(GpuClient, SessionsAtOnce) {
   for (const pid_t session : sessions) EXPECT_EQ(status_of(session), 0);
 }
 
+TEST_F(GpuClient, JobsAtOnce) {
+  std::vector<uint64_t> expected;
+  find_pairs(*FakeItemsets::accelerator(), kRows, expected);
+  GpuProcess gpu;
+  gpu.connect();
+  // Their threads need more channels than a session has: one sends the rows of the other.
+  std::vector<std::thread> jobs;
+  for (int job = 0; job < 4; ++job)
+    jobs.emplace_back([&] {
+      std::vector<uint64_t> found;
+      find_pairs(*process::client_api(), kRows, found);
+      EXPECT_TRUE(found == expected);
+    });
+  for (std::thread& job : jobs) job.join();
+}
+
 /// A job of a few rows.
 DevicePairJob small_rows() {
   DevicePairJob job = pair_job();
