@@ -12,7 +12,7 @@
 
 namespace batmap {
 
-inline constexpr uint32_t kAcceleratorAbi = 6;
+inline constexpr uint32_t kAcceleratorAbi = 7;
 inline constexpr uint32_t kMaxDevices = 16;
 
 enum class AcceleratorStatus : int32_t {
@@ -67,7 +67,9 @@ struct DevicePairJob {
   uint32_t tid_slots;
   uint64_t rows;  // upper bound of the rows that add_rows() will bring
   DeviceMethod method;
-  uint32_t counts_all;  // count_list() looks pairs up in the counts of all pairs, which build() makes if there is memory
+  // count_list() looks pairs up in the counts of all pairs, which build() makes if there is memory. With kHorizontal it
+  // cannot do without: build() then ends with kOutOfMemory.
+  uint32_t counts_all;
   uint32_t device_count;
   int32_t devices[kMaxDevices];  // indices; each device gets the whole form and a share of the rows to count
   uint64_t memory_limit;         // bytes on each device; 0: all it has
@@ -136,7 +138,8 @@ struct AcceleratorApi {
   /// @param first  a multiple of 128; `last` is one too, or the number of leading items
   AcceleratorStatus (*count_rows)(DevicePairs* pairs, uint32_t first, uint32_t last, uint32_t threshold,
                                   const DevicePairSink* sink, AcceleratorMessage* why);
-  /// The counts of `size` pairs (a[i], b[i]) of ranks. Not for kHorizontal. @param counts  [size] overwritten
+  /// The counts of `size` pairs (a[i], b[i]) of ranks. With kHorizontal only if the job counts all pairs.
+  /// @param counts  [size] overwritten
   AcceleratorStatus (*count_list)(DevicePairs* pairs, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
                                   AcceleratorMessage* why);
   /// Milliseconds of all devices together: for building, and in the kernels of count_rows() and count_list().

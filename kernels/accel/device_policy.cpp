@@ -70,6 +70,21 @@ bool has_form(DeviceMethod method, const DeviceSizes& sizes) {
   return method == DeviceMethod::kBatmap ? sizes.batmap_bytes > 0 : sizes.rows > 0;
 }
 
+uint64_t horizontal_bytes(uint64_t rows, uint64_t tid_slots) { return rows * 36 + tid_slots * 4; }
+
+/// Adds a method to the reason of a choice, and takes it if it is the best so far.
+void consider(DeviceMethod method, const DeviceEstimate& estimate, size_t devices, DeviceChoice& choice,
+              std::optional<double>& best_ms) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s%s on %zu GPU%s %.*f ms%s", choice.reason.empty() ? "" : ", ", name_of(method),
+                devices, devices == 1 ? "" : "s", estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds,
+                estimate.fits ? "" : " (does not fit)");
+  choice.reason += text;
+  if (!estimate.fits || (best_ms && estimate.milliseconds >= *best_ms)) return;
+  best_ms = estimate.milliseconds;
+  choice.method = method;
+}
+
 /// Nanoseconds in kernels, on that H100.
 double counting_ns(const EpisodeSizes& sizes) {
   const auto events = static_cast<double>(sizes.step_events);
@@ -104,7 +119,7 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
   switch (method) {
     case DeviceMethod::kBitmap: estimate.bytes = (sizes.items + 127) / 128 * 128 * static_cast<uint64_t>(tids) / 8; break;
     case DeviceMethod::kHorizontal:
-      estimate.bytes = sizes.rows * 36 + sizes.tid_slots * 4;
+      estimate.bytes = horizontal_bytes(sizes.rows, sizes.tid_slots);
       estimate.fits = sizes.rows < UINT32_MAX;
       break;
     case DeviceMethod::kBatmap:
@@ -144,17 +159,9 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
   DeviceChoice choice;
   if (mode == DeviceMode::kCpu || devices.empty()) return choice;
   std::optional<double> best_ms;
-  char text[96];
   for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal, DeviceMethod::kBatmap}) {
     if ((wanted && *wanted != method) || !has_form(method, sizes)) continue;
-    const DeviceEstimate estimate = estimate_on_devices(method, sizes, devices);
-    std::snprintf(text, sizeof text, "%s%s on %zu GPU%s %.*f ms%s", choice.reason.empty() ? "" : ", ", name_of(method),
-                  devices.size(), devices.size() == 1 ? "" : "s", estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds,
-                  estimate.fits ? "" : " (does not fit)");
-    choice.reason += text;
-    if (!estimate.fits || (best_ms && estimate.milliseconds >= *best_ms)) continue;
-    best_ms = estimate.milliseconds;
-    choice.method = method;
+    consider(method, estimate_on_devices(method, sizes, devices), devices.size(), choice, best_ms);
   }
   if (choice.reason.empty()) choice.reason = "no GPU counts this form";
   if (best_ms && mode == DeviceMode::kAuto && *best_ms * kMargin >= cpu_ms) choice.method.reset();
@@ -171,50 +178,62 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
   estimate.fits = true;
   estimate.bytes = sizes.form_bytes;
   const auto rows = static_cast<double>(sizes.rows);
+  const auto items = static_cast<double>(sizes.items);
   const auto sharers = static_cast<double>(devices.size());
   const double senders = senders_of(sizes.threads);
-  double host_ms = static_cast<double>(sizes.pairs) * kListedPair / senders / 1e6;
-  host_ms += sizes.rows > 0
-                 ? rows * kStagedRow / senders / 1e6
-                 : sizes.prepare_ms + static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / senders / 1e6;
+  double host_ms = sizes.left_ms + sizes.prepare_ms + static_cast<double>(sizes.pairs) * kListedPair / senders / 1e6;
+  if (sizes.method == DeviceMethod::kBatmap)
+    host_ms += static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / senders / 1e6;
+  else
+    host_ms += rows * kStagedRow / senders / 1e6;
   const bool counts_all = pays_to_count_all(sizes.items, sizes.pairs);
-  const auto items = static_cast<double>(sizes.items);
+  if (sizes.method == DeviceMethod::kHorizontal) {
+    // The counts of all pairs may take half of the memory.
+    const uint64_t triangle = sizes.items * (sizes.items + 1) / 2 * sizeof(uint32_t);
+    estimate.bytes = std::max(horizontal_bytes(sizes.rows, sizes.tid_slots) + triangle, 2 * triangle);
+    estimate.fits = counts_all && sizes.rows < UINT32_MAX;
+  }
   // Of one side of all pairs. Each device counts them, one after the other.
-  const double tiled_bytes = counts_all ? sizes.read_bytes / static_cast<double>(sizes.pairs) / 2 * items * items / 2 : 0;
+  const double tiled_bytes = sizes.read_bytes / static_cast<double>(sizes.pairs) / 2 * items * items / 2;
   double slowest = 0;
   for (const DeviceTraits& device : devices) {
     const DeviceRates& rates = device.rates;
     const double share = std::max(device.multiprocessors, 1) / kMultiprocessors;
-    double ns = sizes.read_bytes / (kListedBytes * share) / sharers;
-    if (counts_all)
-      ns = sharers *
-           (sizes.rows > 0 ? tiled_bytes * 8 / rates.and_bits : tiled_bytes / 4 / (kBatmapWords * kMultiprocessors * share));
-    const double ms = 2 * rates.launch_ms + (rows * (kRowBytes / rates.upload_bytes + kScatteredRow) + ns) / 1e6;
+    double ns = rows * kRowBytes / rates.upload_bytes;
+    switch (sizes.method) {
+      case DeviceMethod::kBitmap:
+        ns += rows * kScatteredRow;
+        ns += counts_all ? sharers * tiled_bytes * 8 / rates.and_bits : sizes.read_bytes / (kListedBytes * share) / sharers;
+        break;
+      case DeviceMethod::kHorizontal:
+        ns += sharers * (rows / rates.grouped_rows + sizes.pair_instances / rates.increments);
+        break;
+      case DeviceMethod::kBatmap:
+        ns += counts_all ? sharers * tiled_bytes / 4 / (kBatmapWords * kMultiprocessors * share)
+                         : sizes.read_bytes / (kListedBytes * share) / sharers;
+        break;
+    }
     const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
     estimate.fits = estimate.fits && estimate.bytes + kFixedBytes <= room;
-    slowest = std::max(slowest, ms);
+    slowest = std::max(slowest, 2 * rates.launch_ms + ns / 1e6);
     if (device.ready == 0) estimate.milliseconds += rates.context_ms;
   }
   estimate.milliseconds += slowest + host_ms;
   return estimate;
 }
 
-DeviceVerdict choose_list_devices(DeviceMode mode, const ListSizes& sizes, std::span<const DeviceTraits> devices,
-                                  double cpu_ms) {
-  DeviceVerdict verdict;
-  if (mode == DeviceMode::kCpu || devices.empty()) return verdict;
-  if (sizes.form_bytes == 0) {
-    verdict.reason = "no GPU counts these pairs";
-    return verdict;
-  }
-  const DeviceEstimate estimate = estimate_list_on_devices(sizes, devices);
-  char text[128];
-  std::snprintf(text, sizeof text, "CPU %.*f ms, %zu GPU%s %.*f ms%s", cpu_ms < 10 ? 1 : 0, cpu_ms, devices.size(),
-                devices.size() == 1 ? "" : "s", estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds,
-                estimate.fits ? "" : " (does not fit)");
-  verdict.reason = text;
-  verdict.is_chosen = estimate.fits && (mode != DeviceMode::kAuto || estimate.milliseconds * kMargin < cpu_ms);
-  return verdict;
+DeviceChoice choose_list_devices(DeviceMode mode, std::span<const ListSizes> ways, std::span<const DeviceTraits> devices,
+                                 double cpu_ms) {
+  DeviceChoice choice;
+  if (mode == DeviceMode::kCpu || devices.empty()) return choice;
+  char text[96];
+  std::snprintf(text, sizeof text, "CPU %.*f ms", cpu_ms < 10 ? 1 : 0, cpu_ms);
+  choice.reason = ways.empty() ? "no GPU counts these pairs" : text;
+  std::optional<double> best_ms;
+  for (const ListSizes& way : ways)
+    consider(way.method, estimate_list_on_devices(way, devices), devices.size(), choice, best_ms);
+  if (best_ms && mode == DeviceMode::kAuto && *best_ms * kMargin >= cpu_ms) choice.method.reset();
+  return choice;
 }
 
 DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const DeviceTraits& device) {

@@ -64,14 +64,18 @@ struct DeviceChoice {
 DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<const DeviceTraits> devices, double cpu_ms,
                            std::optional<DeviceMethod> wanted);
 
-/// A job of counting the pairs of a list.
+/// A job of counting the pairs of a list, in one form. As transactions, all pairs are counted, and the list is looked up.
 struct ListSizes {
+  DeviceMethod method = DeviceMethod::kBatmap;
   uint64_t items = 0;  // or sets
   uint64_t pairs = 0;
-  uint64_t rows = 0;        // that are sent and become bit rows; 0: batmaps are sent
-  uint64_t form_bytes = 0;  // of the bit rows or batmaps on a device
-  double prepare_ms = 0;    // time of the host before it can send batmaps
-  double read_bytes = 0;    // of both sides of the pairs
+  uint64_t rows = 0;          // that are sent; of batmaps none
+  uint64_t form_bytes = 0;    // of the bit rows or batmaps on a device
+  double read_bytes = 0;      // the same, of both sides of the pairs
+  double prepare_ms = 0;      // time of the host before it can send
+  uint64_t tid_slots = 0;     // of transactions
+  double pair_instances = 0;  // the same
+  double left_ms = 0;         // time of the CPU for pairs that devices do not count
   uint64_t memory_limit = 0;
   int threads = 1;  // of the host
 };
@@ -81,9 +85,10 @@ bool pays_to_count_all(uint64_t items, uint64_t listed);
 
 DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const DeviceTraits> devices);
 
+/// @param ways    the job in each form that it can have; none: devices cannot do it
 /// @param cpu_ms  expected time of the CPU
-DeviceVerdict choose_list_devices(DeviceMode mode, const ListSizes& sizes, std::span<const DeviceTraits> devices,
-                                  double cpu_ms);
+DeviceChoice choose_list_devices(DeviceMode mode, std::span<const ListSizes> ways, std::span<const DeviceTraits> devices,
+                                 double cpu_ms);
 
 /// If the CPU takes less than this, creating a context alone would take longer: under auto the driver is not loaded.
 inline constexpr double kWorthLoadingMs = 100;

@@ -252,7 +252,8 @@ void ListedRun::offer_to_devices() {
                          static_cast<double>(record_.pair_instances + record_.occurrences) * kLookedUpRow) /
                         options_.threads / 1e6;
   const uint64_t row_bytes = (uint64_t{tid_slots_} + 1023) / 1024 * 128;
-  const ListSizes sizes{.items = items_,
+  const ListSizes sizes{.method = DeviceMethod::kBitmap,
+                        .items = items_,
                         .pairs = size_,
                         .rows = record_.occurrences,
                         .form_bytes = (uint64_t{items_} + 127) / 128 * 128 * row_bytes,
@@ -262,7 +263,10 @@ void ListedRun::offer_to_devices() {
   Buffer<uint32_t> counts;
   const bool is_counted = session.offer(
       cpu_ms,
-      [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
+      [&](std::span<const DeviceTraits> devices) {
+        const DeviceChoice choice = choose_list_devices(query_.device.mode, {&sizes, 1}, devices, cpu_ms);
+        return DeviceVerdict{choice.method.has_value(), choice.reason};
+      },
       [&](std::span<const DeviceTraits> devices) {
         counts = Buffer<uint32_t>(*options_.memory, size_);
         const ListedPairs pairs{.size = size_,

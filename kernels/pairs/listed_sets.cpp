@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -26,6 +27,7 @@ constexpr uint32_t kNoPair = UINT32_MAX;
 constexpr size_t kPairsATask = 1024;
 constexpr size_t kPairsAPass = 65536;  // rows or pairs of a task that does little with each
 constexpr size_t kPairsAPoll = 64;
+constexpr int kMaxTidWidth = 31;  // elements below 2^31 are tids of devices
 // Rows of the list for each set from which on preparing a compact set pays: 60 ns an element against the 2 that a comparison
 // saves (bench/set_bench.cpp).
 constexpr size_t kPreparedPays = 32;
@@ -248,66 +250,139 @@ bool ListedSets::is_for_devices(const RankPair& pair) const {
   return !device_rank_.empty() && device_rank_[pair.large] != kNoSet && device_rank_[pair.small] != kNoSet;
 }
 
-/// Lets devices count the pairs of which both sets are batmaps of one width. @return how many these are
-size_t ListedSets::count_on_devices() {
-  DeviceSession session(query_.device);
-  if (!session.is_possible() || pairs_.size() == 0) return 0;
-  std::vector<uint32_t> batmaps;  // sets, by rank
+/// Gives the sets that are batmaps of one width, or would be if they were prepared, names for devices.
+/// @return these sets, by rank
+std::vector<uint32_t> ListedSets::name_batmaps() {
+  std::vector<uint32_t> batmaps;
   device_rank_.assign(order_.size(), kNoSet);
-  uint64_t bytes = 0;
-  double to_prepare = 0;  // elements
   for (const uint32_t set : listed_) {
     const SetView& view = sets_[set];
     const Container container = view.is_compact() ? container_for(view.cardinality(), width_) : view.container();
     if (container != Container::kBatmap || (!view.is_compact() && view.width() != width_)) continue;
     device_rank_[rank_of_[set]] = static_cast<uint32_t>(batmaps.size());
     batmaps.push_back(set);
-    if (view.is_compact()) to_prepare += static_cast<double>(view.cardinality());
-    bytes += batmap_shape(view.cardinality(), width_).bytes();
   }
+  return batmaps;
+}
+
+/// The pairs of equal elements of different sets, estimated from a share of the elements. Heavy ones may be missed: of each
+/// there is at most one for each pair of sets, which costs less than to compare them.
+double ListedSets::expected_pair_instances() const {
+  constexpr uint64_t kSampled = uint64_t{1} << 16;
+  int shift = 0;  // an element of 2^shift is taken
+  while (record_.occurrences >> shift > kSampled) ++shift;
+  std::vector<GrowingBuffer<uint64_t>> found;
+  for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
+  parallel_for(options_, listed_.size(), [&](size_t k, int worker) {
+    for_each_element(sets_[listed_[k]], options_.cancel, [&](uint64_t x) {
+      if ((x * 0x9e3779b97f4a7c15 & (UINT64_MAX << (63 - shift) << 1)) == 0) found[static_cast<size_t>(worker)].push_back(x);
+    });
+  });
+  GrowingBuffer<uint64_t> sample(*options_.memory);
+  for (const GrowingBuffer<uint64_t>& part : found) {
+    std::copy(part.begin(), part.end(), sample.room(part.size()));
+    sample.add(part.size());
+  }
+  std::sort(sample.begin(), sample.end(), polled(options_.cancel, std::less<>()));
+  double pairs = 0;
+  for (size_t first = 0, k = 1; k <= sample.size(); ++k) {
+    if (k < sample.size() && sample[k] == sample[first]) continue;
+    const auto sets = static_cast<double>(k - first);
+    pairs += sets * (sets - 1) / 2;
+    first = k;
+  }
+  return std::ldexp(pairs, shift);
+}
+
+/// Lets devices count pairs: those of two batmaps, or all, by the elements of the sets.
+/// @return how many pairs are counted
+size_t ListedSets::count_on_devices() {
+  DeviceSession session(query_.device);
+  if (!session.is_possible() || pairs_.size() == 0) return 0;
+  std::vector<uint32_t> named = name_batmaps();
   const Costs costs = this->costs();
-  const ListSizes sizes{.items = batmaps.size(),
-                        .pairs = costs.device_pairs,
-                        .rows = 0,
-                        .form_bytes = costs.device_pairs > 0 ? bytes : 0,
-                        .prepare_ms = to_prepare * kListedPreparation / options_.threads / 1e6,
-                        .read_bytes = 2 * costs.device_bytes,
-                        .memory_limit = query_.device.memory_limit,
-                        .threads = options_.threads};
-  // What is left for the CPU takes its time in either case.
-  const double cpu_ms = expected_cpu_ms(costs) * (static_cast<double>(sizes.pairs) / static_cast<double>(pairs_.size()));
+  const double cpu_ms = expected_cpu_ms(costs);
+  std::vector<ListSizes> ways;
+  if (costs.device_pairs > 0) {
+    ListSizes& way = ways.emplace_back();
+    double to_prepare = 0;  // elements
+    for (const uint32_t set : named) {
+      way.form_bytes += batmap_shape(sets_[set].cardinality(), width_).bytes();
+      if (sets_[set].is_compact()) to_prepare += static_cast<double>(sets_[set].cardinality());
+    }
+    way.items = named.size();
+    way.pairs = costs.device_pairs;
+    way.read_bytes = 2 * costs.device_bytes;
+    way.prepare_ms = to_prepare * kListedPreparation / options_.threads / 1e6;
+    way.left_ms = cpu_ms * (1 - static_cast<double>(costs.device_pairs) / static_cast<double>(pairs_.size()));
+  }
+  if (record_.occurrences > 0 && width_ <= kMaxTidWidth && pays_to_count_all(listed_.size(), pairs_.size())) {
+    ListSizes& way = ways.emplace_back();
+    way.method = DeviceMethod::kHorizontal;
+    way.items = listed_.size();
+    way.pairs = pairs_.size();
+    way.rows = record_.occurrences;
+    way.tid_slots = uint64_t{1} << width_;
+    way.pair_instances = expected_pair_instances();
+  }
+  for (ListSizes& way : ways) {
+    way.memory_limit = query_.device.memory_limit;
+    way.threads = options_.threads;
+  }
+  std::optional<DeviceMethod> method;
   const bool is_counted = session.offer(
       cpu_ms,
-      [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
       [&](std::span<const DeviceTraits> devices) {
-        sets_.prepare(listed_, width_, options_);
-        const ListedPairs pairs{.size = pairs_.size(),
-                                .counts_all = pays_to_count_all(sizes.items, sizes.pairs),
-                                .fill =
-                                    [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
-                                      size_t size = 0;
-                                      for (size_t k = first; k < last; ++k) {
-                                        if (!is_for_devices(pairs_[k])) continue;
-                                        a[size] = device_rank_[pairs_[k].small];
-                                        b[size++] = device_rank_[pairs_[k].large];
-                                      }
-                                      return size;
-                                    },
-                                .take =
-                                    [&](size_t first, size_t last, const uint32_t* counts) {
-                                      for (size_t k = first; k < last; ++k)
-                                        if (is_for_devices(pairs_[k])) counts_[k] = *counts++;
-                                    }};
-        count_listed_sets_on_devices(*query_.device.offload, devices, query_.device.memory_limit, sets_, batmaps, pairs,
-                                     options_);
+        DeviceChoice choice = choose_list_devices(query_.device.mode, ways, devices, cpu_ms);
+        method = choice.method;
+        return DeviceVerdict{method.has_value(), std::move(choice.reason)};
+      },
+      [&](std::span<const DeviceTraits> devices) {
+        if (method == DeviceMethod::kHorizontal) {
+          named = listed_;
+          for (size_t name = 0; name < named.size(); ++name)
+            device_rank_[rank_of_[named[name]]] = static_cast<uint32_t>(name);
+        } else {
+          sets_.prepare(listed_, width_, options_);
+        }
+        count_on(devices, *method, named);
         return true;
       });
   record_.reason += session.reason();
   record_.notice = session.notice();
   record_.device = session.device();
-  if (is_counted) return costs.device_pairs;
-  device_rank_.clear();
-  return 0;
+  if (!is_counted) {
+    device_rank_.clear();
+    return 0;
+  }
+  if (method == DeviceMethod::kBatmap) return costs.device_pairs;
+  record_.method = "horizontal";
+  return pairs_.size();
+}
+
+/// @param named  the sets that devices get, whose names are their places here
+void ListedSets::count_on(std::span<const DeviceTraits> devices, DeviceMethod method, std::span<const uint32_t> named) {
+  const bool is_horizontal = method == DeviceMethod::kHorizontal;
+  const auto fill = [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
+    size_t size = 0;
+    for (size_t k = first; k < last; ++k) {
+      if (!is_for_devices(pairs_[k])) continue;
+      a[size] = device_rank_[pairs_[k].small];
+      b[size++] = device_rank_[pairs_[k].large];
+    }
+    return size;
+  };
+  const auto take = [&](size_t first, size_t last, const uint32_t* counts) {
+    for (size_t k = first; k < last; ++k)
+      if (is_for_devices(pairs_[k])) counts_[k] = *counts++;
+  };
+  const ListedPairs pairs{
+      .size = pairs_.size(), .counts_all = pays_to_count_all(named.size(), pairs_.size()), .fill = fill, .take = take};
+  const DeviceUse& use = query_.device;
+  if (is_horizontal)
+    count_listed_elements_on_devices(*use.offload, devices, use.memory_limit, sets_, named, width_, pairs, options_);
+  else
+    count_listed_sets_on_devices(*use.offload, devices, use.memory_limit, sets_, named, pairs, options_);
 }
 
 /// Counts the pairs that no device has counted.

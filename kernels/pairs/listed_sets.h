@@ -80,6 +80,9 @@ class ListedSets {
   uint64_t distinct_elements();
   void count();
   size_t count_on_devices();
+  void count_on(std::span<const DeviceTraits> devices, DeviceMethod method, std::span<const uint32_t> named);
+  std::vector<uint32_t> name_batmaps();
+  double expected_pair_instances() const;
   bool is_for_devices(const RankPair& pair) const;
   Costs costs() const;
   void count_on_cpu();

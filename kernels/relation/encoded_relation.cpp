@@ -182,20 +182,25 @@ uint32_t EncodedRelation::tid_rank(uint32_t code) const {
   return tid_ranks_[code >> 6] + static_cast<uint32_t>(std::popcount(below));
 }
 
+uint32_t EncodedRelation::decode_tids(size_t block, uint32_t* tids) const {
+  const ChunkView& chunk = chunks_[block];
+  if (!tids_coded_->direct()) {
+    std::copy_n(kept_tids_.data() + first_row_[block], chunk.rows, tids);
+    return chunk.rows;
+  }
+  decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, shift_to(chunk.tid_base, tids_coded_->base()), tids);
+  if (!tid_ranks_.empty())
+    for (uint32_t k = 0; k < chunk.rows; ++k) tids[k] = tid_rank(tids[k]);
+  return chunk.rows;
+}
+
 uint32_t EncodedRelation::decode(size_t block, uint32_t* tids, uint32_t* items) const {
   const ChunkView& chunk = chunks_[block];
-  if (tids_coded_->direct()) {
-    decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, shift_to(chunk.tid_base, tids_coded_->base()), tids);
-    if (!tid_ranks_.empty())
-      for (uint32_t k = 0; k < chunk.rows; ++k) tids[k] = tid_rank(tids[k]);
-  } else {
-    std::copy_n(kept_tids_.data() + first_row_[block], chunk.rows, tids);
-  }
   if (items_coded_->direct())
     decode_offsets(chunk.items, chunk.item_range, chunk.rows, shift_to(chunk.item_base, items_coded_->base()), items);
   else
     std::copy_n(kept_items_.data() + first_row_[block], chunk.rows, items);
-  return chunk.rows;
+  return decode_tids(block, tids);
 }
 
 }  // namespace batmap

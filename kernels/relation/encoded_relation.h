@@ -61,6 +61,8 @@ class EncodedRelation {
   /// @return rows of the block
   /// @note thread-safe
   uint32_t decode(size_t block, uint32_t* tids, uint32_t* items) const;
+  /// The same for one column.
+  uint32_t decode_tids(size_t block, uint32_t* tids) const;
 
  private:
   uint32_t tid_rank(uint32_t code) const;

@@ -5,6 +5,7 @@
 // rows of the others. Source: ours.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -46,8 +47,7 @@ class TidParts {
     for (const uint32_t block : blocks_[part]) {
       options_.cancel.throw_if_requested();
       uint32_t rows = relation_.decode(block, tids, items);
-      const TidSpan span = relation_.tid_span(block);
-      if (span.first < first || span.last - first >= size) {
+      if (!is_within(block, first, size)) {
         uint32_t own = 0;
         for (uint32_t k = 0; k < rows; ++k) {
           const uint32_t tid = tids[k];
@@ -60,8 +60,25 @@ class TidParts {
       visit(tids, items, rows);
     }
   }
+  /// The same for the tid codes alone.
+  template <typename Visit>
+  void visit_tids(size_t part, Visit visit) const {
+    const uint32_t first = begin_[part];
+    const uint32_t size = begin_[part + 1] - first;
+    uint32_t tids[kChunkRows];
+    for (const uint32_t block : blocks_[part]) {
+      options_.cancel.throw_if_requested();
+      uint32_t* end = tids + relation_.decode_tids(block, tids);
+      if (!is_within(block, first, size)) end = std::remove_if(tids, end, [&](uint32_t tid) { return tid - first >= size; });
+      visit(tids, static_cast<uint32_t>(end - tids));
+    }
+  }
 
  private:
+  bool is_within(uint32_t block, uint32_t first, uint32_t size) const {
+    const TidSpan span = relation_.tid_span(block);
+    return span.first >= first && span.last - first < size;
+  }
   void cut(size_t max_parts);
 
   const EncodedRelation& relation_;

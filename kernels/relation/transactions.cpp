@@ -171,6 +171,18 @@ struct Lengths {
     if (kept.pairs.rectangle()) leading = Buffer<uint32_t>(*options.memory, relation.tid_slots(), Fill::kZero);
   }
 
+  /// All rows count, and they count alike.
+  bool needs_no_items(const EncodedRelation& relation) const {
+    return kept.occurrences == relation.rows() && !kept.pairs.rectangle();
+  }
+  void add(const uint32_t* tids, uint32_t rows) {
+    for (uint32_t k = 0; k < rows;) {
+      const uint32_t run = k;
+      while (++k < rows && tids[k] == tids[run]) {
+      }
+      length[tids[run]] += k - run;
+    }
+  }
   void add(const uint32_t* tids, const uint32_t* items, uint32_t rows) {
     const Rank* const rank = kept.rank_of_code.data();
     // One addition for each run of equal tids: the next addition to the same address would wait for the last one.
@@ -205,7 +217,10 @@ struct Lengths {
 uint64_t count_by_parts(const TidParts& parts, Lengths& lengths, const ExecutionOptions& options) {
   std::vector<uint64_t> instances(parts.size());
   parallel_for(options, parts.size(), [&](size_t part, int) {
-    parts.visit(part, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) { lengths.add(tids, items, rows); });
+    if (lengths.needs_no_items(parts.relation()))
+      parts.visit_tids(part, [&](const uint32_t* tids, uint32_t rows) { lengths.add(tids, rows); });
+    else
+      parts.visit(part, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) { lengths.add(tids, items, rows); });
     instances[part] = lengths.pair_instances(parts.first_tid(part), parts.first_tid(part + 1));
   });
   return std::accumulate(instances.begin(), instances.end(), uint64_t{0});
@@ -221,7 +236,10 @@ uint64_t count_by_shares(const EncodedRelation& relation, size_t shares, Lengths
     Lengths& own = share == 0 ? lengths : more[share - 1];
     for (size_t block = share * relation.blocks() / shares; block < (share + 1) * relation.blocks() / shares; ++block) {
       options.cancel.throw_if_requested();
-      own.add(tids, items, relation.decode(block, tids, items));
+      if (own.needs_no_items(relation))
+        own.add(tids, relation.decode_tids(block, tids));
+      else
+        own.add(tids, items, relation.decode(block, tids, items));
     }
   });
   std::vector<uint64_t> instances(shares);

@@ -441,22 +441,49 @@ TEST(DevicePairs, ListsOfManyOfAllPairs) {
   std::mt19937_64 random(12);
   const Shape shape{1030, 3000, 0.1, 0, 0};
   const std::vector<Row> rows = random_rows(shape, random);
-  expect_same_list(job_of(shape, DeviceMethod::kBitmap, rows.size()), random, [&](const DevicePairJob& job) {
-    std::vector<uint32_t> tids;
-    std::vector<uint32_t> items;
-    for (const Row& row : rows) tids.push_back(row.first), items.push_back(row.second);
-    AcceleratorMessage why{};
-    DevicePairs* pairs = nullptr;
-    EXPECT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
-    EXPECT_EQ(api().add_rows(pairs, tids.data(), items.data(), rows.size(), &why), AcceleratorStatus::kOk) << why.text;
-    std::vector<uint32_t> supports(shape.items);
-    EXPECT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
-    return pairs;
-  });
+  for (const DeviceMethod all : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal})
+    expect_same_list(job_of(shape, DeviceMethod::kBitmap, rows.size()), random, [&](DevicePairJob job) {
+      if (job.counts_all != 0) job.method = all;
+      std::vector<uint32_t> tids;
+      std::vector<uint32_t> items;
+      for (const Row& row : rows) tids.push_back(row.first), items.push_back(row.second);
+      AcceleratorMessage why{};
+      DevicePairs* pairs = nullptr;
+      EXPECT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+      EXPECT_EQ(api().add_rows(pairs, tids.data(), items.data(), rows.size(), &why), AcceleratorStatus::kOk) << why.text;
+      std::vector<uint32_t> supports(shape.items);
+      EXPECT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+      return pairs;
+    });
   const StoredSets stored(17, 140, random);
   ASSERT_GT(stored.size(), 1024u);
   expect_same_list(job_of({stored.size(), 1, 0, 0, 0}, DeviceMethod::kBatmap, 0), random,
                    [&](const DevicePairJob& job) { return stored.open(job); });
+  EXPECT_EQ(api().memory_used(0), 0u);
+}
+
+TEST(DevicePairs, TransactionsCountListsOnlyAmongAllPairs) {
+  DevicePairJob job = job_of({3000, 100, 0, 0, 0}, DeviceMethod::kHorizontal, 2);
+  const uint32_t tids[] = {7, 7};
+  const uint32_t items[] = {1, 2999};
+  std::vector<uint32_t> supports(3000);
+  const auto count = [&] {
+    AcceleratorMessage why{};
+    DevicePairs* pairs = nullptr;
+    EXPECT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+    EXPECT_EQ(api().add_rows(pairs, tids, items, 2, &why), AcceleratorStatus::kOk) << why.text;
+    AcceleratorStatus status = api().build(pairs, supports.data(), &why);
+    uint32_t found = 0;
+    if (status == AcceleratorStatus::kOk) status = api().count_list(pairs, items, items + 1, 1, &found, &why);
+    EXPECT_EQ(found, status == AcceleratorStatus::kOk ? 1u : 0u);
+    api().close_pairs(pairs);
+    return status;
+  };
+  EXPECT_EQ(count(), AcceleratorStatus::kDeclined);
+  job.counts_all = 1;
+  EXPECT_EQ(count(), AcceleratorStatus::kOk);
+  job.memory_limit = uint64_t{28} << 20;  // their counts have 18 MB
+  EXPECT_EQ(count(), AcceleratorStatus::kOutOfMemory);
   EXPECT_EQ(api().memory_used(0), 0u);
 }
 

@@ -6,6 +6,7 @@
 
 #include "accel/device_policy.h"
 #include "core/thread_team.h"
+#include "set/set_decode.h"
 
 namespace batmap {
 
@@ -175,6 +176,30 @@ void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& l
   });
 }
 
+/// The same from sets. Items are places in `order`.
+void send_elements(const AcceleratorApi& api, DevicePairs* pairs, const SetCollection& sets, std::span<const uint32_t> order,
+                   const ExecutionOptions& options) {
+  parallel_for(options, order.size(), [&](size_t item, int) {
+    uint64_t elements[kChunkElements];
+    uint32_t tids[kChunkRows];
+    uint32_t items[kChunkRows];
+    std::fill_n(items, std::min<uint64_t>(sets[order[item]].cardinality(), kChunkRows), static_cast<uint32_t>(item));
+    uint32_t rows = 0;
+    AcceleratorMessage why{};
+    const auto flush = [&] {
+      options.cancel.throw_if_requested();
+      expect_done(api.add_rows(pairs, tids, items, rows, &why), why);
+      rows = 0;
+    };
+    SetReader reader(sets[order[item]], best_set_kernel(), options.cancel);
+    while (const size_t count = reader.next(elements)) {
+      if (rows + count > kChunkRows) flush();
+      for (size_t k = 0; k < count; ++k) tids[rows++] = static_cast<uint32_t>(elements[k]);
+    }
+    if (rows > 0) flush();
+  });
+}
+
 /// Several threads hand over parts of the list, so that devices count one while the others are made and copied.
 void count_list(const OpenJob& job, const ListedPairs& pairs, ExecutionOptions options) {
   constexpr size_t kPairsATask = size_t{1} << 17;  // which fill a channel to another process
@@ -287,6 +312,20 @@ void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits
   job.method = DeviceMethod::kBatmap;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
                      [&](const AcceleratorApi& api, DevicePairs* to) { send_sets(api, to, sets, order, options); });
+  count_list(open, pairs, options);
+}
+
+void count_listed_elements_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
+                                      const SetCollection& sets, std::span<const uint32_t> order, int width,
+                                      const ListedPairs& pairs, const ExecutionOptions& options) {
+  DevicePairJob job{};
+  job.items = job.leading = static_cast<uint32_t>(order.size());
+  job.tid_slots = uint32_t{1} << width;
+  for (const uint32_t set : order) job.rows += sets[set].cardinality();
+  job.counts_all = 1;
+  job.method = DeviceMethod::kHorizontal;
+  const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
+                     [&](const AcceleratorApi& api, DevicePairs* to) { send_elements(api, to, sets, order, options); });
   count_list(open, pairs, options);
 }
 

@@ -54,6 +54,11 @@ void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits
                                   const SetCollection& sets, std::span<const uint32_t> order, const ListedPairs& pairs,
                                   const ExecutionOptions& options);
 
+/// The same over any sets, whose elements are below 2^width: they are sent as rows, and devices count all pairs of them.
+void count_listed_elements_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
+                                      const SetCollection& sets, std::span<const uint32_t> order, int width,
+                                      const ListedPairs& pairs, const ExecutionOptions& options);
+
 /// The number of threads that keeps this many devices busy.
 int threads_for_devices(size_t devices);
 

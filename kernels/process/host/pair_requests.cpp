@@ -147,7 +147,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
     }
     case Op::kCountList: {
       const uint64_t size = request.args[0];
-      require(job->is_built && about.method != DeviceMethod::kHorizontal && api_->count_list != nullptr,
+      require(job->is_built && (about.method != DeviceMethod::kHorizontal || about.counts_all != 0) &&
+                  api_->count_list != nullptr,
               "no list is counted");
       const auto* const a = arrays.next<uint32_t>(size);
       const auto* const b = arrays.next<uint32_t>(size);

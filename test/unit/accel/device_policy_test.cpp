@@ -131,27 +131,56 @@ EpisodeSizes episode_sizes(uint64_t events) {
 }
 
 TEST(DevicePolicy, ListsOfPairs) {
-  ListSizes job{.pairs = 10'000'000,
-                .rows = 0,
-                .form_bytes = uint64_t{200} << 20,
-                .read_bytes = 1e12,
-                .memory_limit = 0,
-                .threads = 16};
+  ListSizes job{.pairs = 10'000'000, .form_bytes = uint64_t{200} << 20, .read_bytes = 1e12, .threads = 16};
   const DeviceTraits one = device(true);
   const DeviceTraits two[] = {device(true), device(true)};
   const double ms = estimate_list_on_devices(job, {&one, 1}).milliseconds;
   EXPECT_LT(estimate_list_on_devices(job, two).milliseconds, ms);
   const DeviceTraits asleep = device(false);
   EXPECT_NEAR(estimate_list_on_devices(job, {&asleep, 1}).milliseconds, ms + 200, 1e-6);
-  EXPECT_TRUE(choose_list_devices(DeviceMode::kAuto, job, {&one, 1}, 2 * ms).is_chosen);
-  EXPECT_FALSE(choose_list_devices(DeviceMode::kAuto, job, {&one, 1}, ms).is_chosen) << "it must be clearly faster";
-  EXPECT_TRUE(choose_list_devices(DeviceMode::kCuda, job, {&one, 1}, 0.1).is_chosen);
-  EXPECT_FALSE(choose_list_devices(DeviceMode::kCpu, job, {&one, 1}, 1e6).is_chosen);
-  EXPECT_FALSE(choose_list_devices(DeviceMode::kRequire, job, {}, 1e6).is_chosen);
+  const auto is_chosen = [&](DeviceMode mode, double cpu_ms) {
+    return choose_list_devices(mode, {&job, 1}, {&one, 1}, cpu_ms).method == DeviceMethod::kBatmap;
+  };
+  EXPECT_TRUE(is_chosen(DeviceMode::kAuto, 2 * ms));
+  EXPECT_FALSE(is_chosen(DeviceMode::kAuto, ms)) << "it must be clearly faster";
+  EXPECT_TRUE(is_chosen(DeviceMode::kCuda, 0.1));
+  EXPECT_FALSE(is_chosen(DeviceMode::kCpu, 1e6));
+  EXPECT_FALSE(choose_list_devices(DeviceMode::kRequire, {&job, 1}, {}, 1e6).method.has_value());
+  job.left_ms = ms;
+  EXPECT_FALSE(is_chosen(DeviceMode::kAuto, 2 * ms)) << "the CPU has to count the others";
   job.memory_limit = uint64_t{500} << 20;
-  EXPECT_FALSE(choose_list_devices(DeviceMode::kCuda, job, {&one, 1}, 1e6).is_chosen) << "it does not fit";
-  job.form_bytes = 0;
-  EXPECT_EQ(choose_list_devices(DeviceMode::kRequire, job, {&one, 1}, 1e6).reason, "no GPU counts these pairs");
+  EXPECT_FALSE(is_chosen(DeviceMode::kCuda, 1e6)) << "it does not fit";
+  EXPECT_EQ(choose_list_devices(DeviceMode::kRequire, {}, {&one, 1}, 1e6).reason, "no GPU counts these pairs");
+}
+
+TEST(DevicePolicy, ListsOfPairsOfSparseSets) {
+  const DeviceTraits one = device(true);
+  ListSizes ways[] = {{.items = 2000,
+                       .pairs = 2'000'000,
+                       .form_bytes = uint64_t{270} << 20,
+                       .read_bytes = 5e11,
+                       .prepare_ms = 80,
+                       .threads = 16},
+                      {.method = DeviceMethod::kHorizontal,
+                       .items = 2000,
+                       .pairs = 2'000'000,
+                       .rows = 20'000'000,
+                       .tid_slots = uint64_t{1} << 24,
+                       .pair_instances = 2e7,
+                       .threads = 16}};
+  const auto method = [&] { return choose_list_devices(DeviceMode::kAuto, ways, {&one, 1}, 1e6).method; };
+  EXPECT_EQ(method(), DeviceMethod::kHorizontal);
+  ways[1].pair_instances = 1e12;
+  EXPECT_EQ(method(), DeviceMethod::kBatmap) << "many sets have the same elements";
+  ways[1].pair_instances = 2e7;
+  ways[1].pairs = 100'000;
+  EXPECT_EQ(method(), DeviceMethod::kBatmap) << "most pairs are not on the list";
+  ways[1].pairs = 2'000'000;
+  ways[1].memory_limit = ways[0].memory_limit = uint64_t{700} << 20;
+  EXPECT_EQ(method(), std::nullopt) << "neither fits";
+  ways[1].rows = 1'000'000;
+  ways[1].memory_limit = uint64_t{800} << 20;
+  EXPECT_EQ(method(), DeviceMethod::kHorizontal);
 }
 
 TEST(DevicePolicy, AListOfManyPairsIsLookedUp) {

@@ -236,6 +236,43 @@ TEST_F(ListedSetsTest, LongListsOnDevices) {
   EXPECT_EQ(meter.current(), 0u);
 }
 
+// The elements of all sets are sent where all pairs cost less than to compare those of the list.
+TEST_F(ListedSetsTest, ListsOfManyOfAllPairsOnDevices) {
+  Random random(kListedSeed + 9);
+  std::vector<IdSet> sets = sets_with_ids(random, 1500, 1 << 14, 20, {kCompactForm, 14});
+  for (size_t i = 0; i < sets.size(); i += 150)
+    for (uint64_t x = 0; x < 4000; x += 1 + random.below(9)) sets[i].elements.insert(x);
+  const std::vector<TidItem> list = list_of_ids(random, sets, 1'000'000);
+  MemoryMeter meter;
+  const FoundAnswers on_cpu = find(sets, list, on_devices(DeviceMode::kCpu), {2, &meter, {}});
+  using Fake = FakeAccelerator;
+  for (const int threads : {1, 3}) {
+    const FoundAnswers found = find(sets, list, on_devices(DeviceMode::kRequire), {threads, &meter, {}});
+    EXPECT_EQ(found.record.device, "cuda:0 fake");
+    EXPECT_EQ(found.record.method, "horizontal") << found.record.reason;
+    for (size_t k = 0; k < list.size(); ++k) ASSERT_EQ(found.rows[k].support, on_cpu.rows[k].support);
+  }
+  for (const Fake::Call call : {Fake::kAddRows, Fake::kBuild, Fake::kCountList}) {
+    Fake::state().reset();
+    Fake::state().answer[call] = AcceleratorStatus::kOutOfMemory;
+    Offload offload([](std::string&) { return Fake::api(); });
+    const FoundAnswers found = find(sets, list, on_devices(DeviceMode::kCuda, offload), {2, &meter, {}});
+    EXPECT_EQ(found.record.device, "cpu");
+    EXPECT_EQ(found.record.method, "comparing");
+    for (size_t k = 0; k < list.size(); ++k) ASSERT_EQ(found.rows[k].support, on_cpu.rows[k].support);
+  }
+  // An element in all sets costs a count for each pair.
+  for (IdSet& set : sets)
+    for (uint64_t x = 0; x < 300; ++x) set.elements.insert(x);
+  Fake::state().reset();
+  Fake::state().rates.increments = 1;
+  Offload offload([](std::string&) { return Fake::api(); });
+  offload.api();
+  EXPECT_EQ(find(sets, list, on_devices(DeviceMode::kAuto, offload), {2, &meter, {}}).record.method, "comparing");
+  Fake::state().rates.increments = 1e9;
+  EXPECT_EQ(meter.current(), 0u);
+}
+
 TEST_F(ListedSetsTest, EveryCallMayFail) {
   Random random(kListedSeed + 4);
   const std::vector<IdSet> sets = large_sets(random);
