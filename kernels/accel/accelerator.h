@@ -57,6 +57,7 @@ enum class DeviceMethod : int32_t {
   kBitmap,      // tiles of AND + popcount over bit rows; tensor cores where the device has them
   kHorizontal,  // walks transactions and counts the partners of an item
   kBatmap,      // tiles of batmaps (DeviceSets)
+  kLists,       // looks the tids of one item up among those of another; for count_list() only
 };
 
 /// A job over pairs of items. Items are ranks; the fields follow relation/wanted_pairs.h.
@@ -68,7 +69,7 @@ struct DevicePairJob {
   uint64_t rows;  // upper bound of the rows that add_rows() will bring
   DeviceMethod method;
   // count_list() looks pairs up in the counts of all pairs, which build() makes if there is memory. With kHorizontal it
-  // cannot do without: build() then ends with kOutOfMemory.
+  // cannot do without: build() then ends with kOutOfMemory. Not for kLists.
   uint32_t counts_all;
   uint32_t device_count;
   int32_t devices[kMaxDevices];  // indices; each device gets the whole form and a share of the rows to count

@@ -22,6 +22,11 @@ constexpr double kListedBytes = 1500;
 // for 2,000 of 10,000 (part `list` of bench/device_pairs.cpp). They need as many pairs as keep a device busy.
 constexpr uint64_t kTiledPairs = 4;  // pairs that tiles count in the time of one from a list
 constexpr uint64_t kMinTiledPairs = uint64_t{1} << 20;
+// Lists: nanoseconds of 132 multiprocessors, and bytes while they are built (bench/gpu/lists.sql).
+constexpr double kLookUp = 0.002;
+constexpr double kLookedUpPair = 0.5;
+constexpr uint64_t kListedRowBytes = 26;
+constexpr uint64_t kListBytesAnItem = 24;
 // A device is chosen only if it is faster by this factor: the estimate leaves out the counts that come back.
 constexpr double kMargin = 1.2;
 constexpr double kRowBytes = 8;
@@ -54,6 +59,7 @@ const char* name_of(DeviceMethod method) {
     case DeviceMethod::kBitmap: return "bitmap";
     case DeviceMethod::kHorizontal: return "horizontal";
     case DeviceMethod::kBatmap: return "batmap";
+    case DeviceMethod::kLists: return "lists";
   }
   return "";
 }
@@ -126,6 +132,7 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
       estimate.bytes = sizes.batmap_bytes;
       host_ms = sizes.prepare_ms + static_cast<double>(sizes.batmap_bytes) * kBatmapByte * sharers / senders / 1e6;
       break;
+    case DeviceMethod::kLists: estimate.fits = false; break;  // for given pairs only
   }
   double slowest = 0;
   double context_ms = 0;
@@ -144,6 +151,7 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
       case DeviceMethod::kBatmap:
         ms += sizes.batmap_words / (kBatmapWords * std::max(device.multiprocessors, 1)) / 1e6 / sharers;
         break;
+      case DeviceMethod::kLists: break;
     }
     const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
     estimate.fits = estimate.fits && estimate.bytes + kFixedBytes <= room;
@@ -193,6 +201,10 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
     estimate.bytes = std::max(horizontal_bytes(sizes.rows, sizes.tid_slots) + triangle, 2 * triangle);
     estimate.fits = counts_all && sizes.rows < UINT32_MAX;
   }
+  if (sizes.method == DeviceMethod::kLists) {
+    estimate.bytes = sizes.rows * kListedRowBytes + sizes.items * kListBytesAnItem;
+    estimate.fits = sizes.rows < UINT32_MAX;
+  }
   // Of one side of all pairs. Each device counts them, one after the other.
   const double tiled_bytes = sizes.read_bytes / static_cast<double>(sizes.pairs) / 2 * items * items / 2;
   double slowest = 0;
@@ -211,6 +223,10 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
       case DeviceMethod::kBatmap:
         ns += counts_all ? sharers * tiled_bytes / 4 / (kBatmapWords * kMultiprocessors * share)
                          : sizes.read_bytes / (kListedBytes * share) / sharers;
+        break;
+      case DeviceMethod::kLists:
+        ns += rows / rates.grouped_rows +
+              (sizes.look_ups * kLookUp + static_cast<double>(sizes.pairs) * kLookedUpPair) / share / sharers;
         break;
     }
     const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);

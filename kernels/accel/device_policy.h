@@ -75,6 +75,7 @@ struct ListSizes {
   double prepare_ms = 0;      // time of the host before it can send
   uint64_t tid_slots = 0;     // of transactions
   double pair_instances = 0;  // the same
+  double look_ups = 0;        // of lists: rows of the item of each pair that has fewer
   double left_ms = 0;         // time of the CPU for pairs that devices do not count
   uint64_t memory_limit = 0;
   int threads = 1;  // of the host

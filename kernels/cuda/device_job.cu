@@ -154,8 +154,9 @@ class DevicePairs::Device {
     int minor = 0;
     check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), "asking for the compute capability");
     check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), "asking for the compute capability");
-    form = job.method == DeviceMethod::kBitmap ? make_bit_form(job, major, minor, bit_kernel, upload)
-                                               : make_horizontal_form(job, upload);
+    form = job.method == DeviceMethod::kBitmap  ? make_bit_form(job, major, minor, bit_kernel, upload)
+           : job.method == DeviceMethod::kLists ? make_list_form(job, upload)
+                                                : make_horizontal_form(job, upload);
     const size_t rows = std::min<uint64_t>(kStagedRows, std::max<uint64_t>(job.rows, 1));
     tids = DeviceArray<uint32_t>(upload.budget, rows);
     items = DeviceArray<uint32_t>(upload.budget, rows);
@@ -352,7 +353,8 @@ void DevicePairs::add_planes(uint64_t offset, const PlanePiece* pieces, size_t c
 
 /// Counts all pairs, if that is wanted and takes no more than half of the memory that is free.
 void DevicePairs::count_all(Device& device, const uint32_t* supports) {
-  if (job_.counts_all == 0 || job_.leading != job_.items || job_.first_column > 0) return;
+  if (job_.counts_all == 0 || job_.method == DeviceMethod::kLists || job_.leading != job_.items || job_.first_column > 0)
+    return;
   const bool is_needed = job_.method == DeviceMethod::kHorizontal;  // else pairs can be counted one by one
   Lane& lane = device.upload;
   const uint64_t all = CountTriangle::size(job_.items);
@@ -411,17 +413,17 @@ void DevicePairs::count_rows(uint32_t first, uint32_t last, uint32_t threshold, 
 }
 
 void DevicePairs::count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts) {
-  constexpr size_t kPairsAtOnce = size_t{1} << 20;
   Borrowed borrowed(*this);
   CountingLane& counting = *borrowed;
+  const size_t at_once = std::min(size, counting.device.form->pairs_at_once());
   use_device(counting.device.index);
   Lane& lane = counting.lane;
-  auto* const arrays = static_cast<uint32_t*>(lane.scratch(3 * std::min(size, kPairsAtOnce) * sizeof(uint32_t)));
+  auto* const arrays = static_cast<uint32_t*>(lane.scratch(3 * at_once * sizeof(uint32_t)));
   double ms = 0;
   Event start;
   Event end;
-  for (size_t from = 0; from < size; from += kPairsAtOnce) {
-    const size_t now = std::min(kPairsAtOnce, size - from);
+  for (size_t from = 0; from < size; from += at_once) {
+    const size_t now = std::min(at_once, size - from);
     const size_t bytes = now * sizeof(uint32_t);
     check(cudaMemcpyAsync(arrays, a + from, bytes, cudaMemcpyHostToDevice, lane.stream), "sending pairs");
     check(cudaMemcpyAsync(arrays + now, b + from, bytes, cudaMemcpyHostToDevice, lane.stream), "sending pairs");

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
-
-#include "cuda/pair_form.h"
+#include "cuda/sorted_keys.h"
 
 namespace batmap::cuda {
 
@@ -149,28 +146,7 @@ class HorizontalForm final : public PairForm {
 
   void build(uint32_t* supports, Lane& lane) override {
     const cudaStream_t stream = lane.stream;
-    // Sort by transaction and item, and keep each once.
-    uint32_t size = 0;
-    {
-      DeviceArray<uint64_t> other(budget_, rows_);
-      DeviceArray<uint32_t> kept(budget_, 1);
-      cub::DoubleBuffer<uint64_t> buffers(keys_.data(), other.data());
-      const auto rows = static_cast<int64_t>(rows_);
-      const int bits = item_bits_ + bits_for(tid_slots_);
-      const auto sort = [&](void* temp, size_t& bytes) {
-        return cub::DeviceRadixSort::SortKeys(temp, bytes, buffers, rows, 0, bits, stream);
-      };
-      with_scratch(lane, sort, "sorting rows");
-      uint64_t* const sorted = buffers.Current();
-      uint64_t* const unique = buffers.Alternate();
-      const auto select = [&](void* temp, size_t& bytes) {
-        return cub::DeviceSelect::Unique(temp, bytes, sorted, unique, kept.data(), rows, stream);
-      };
-      with_scratch(lane, select, "dropping duplicates");
-      check(cudaMemcpyAsync(&size, kept.data(), sizeof size, cudaMemcpyDeviceToHost, stream), "reading a count");
-      lane.wait();
-      if (unique != keys_.data()) std::swap(keys_, other);
-    }
+    const uint32_t size = sort_unique(keys_, rows_, item_bits_ + bits_for(tid_slots_), budget_, lane);
     // Find what follows each occurrence, item by item.
     by_transaction_ = DeviceArray<uint32_t>(budget_, size);
     DeviceArray<uint32_t> counted(budget_, items_);
@@ -273,14 +249,6 @@ class HorizontalForm final : public PairForm {
   }
 
  private:
-  /// Calls a function of CUB for the size of its scratch memory, then with that memory.
-  template <typename Call>
-  static void with_scratch(Lane& lane, Call call, const char* what) {
-    size_t bytes = 0;
-    check(call(nullptr, bytes), what);
-    check(call(lane.scratch(std::max<size_t>(bytes, 1)), bytes), what);
-  }
-
   DeviceBudget& budget_;
   uint32_t items_;
   uint32_t leading_;

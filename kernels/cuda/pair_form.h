@@ -47,6 +47,8 @@ class PairForm {
   virtual void build(uint32_t* supports, Lane& lane) = 0;
   /// Counts the wanted pairs of some rows, in pieces of some ten milliseconds, with a look at the stop token after each.
   virtual void count(const WantedOnDevice& wanted, const FoundPairs& found, Lane& lane) = 0;
+  /// How many given pairs take no more than some ten milliseconds.
+  virtual size_t pairs_at_once() const { return size_t{1} << 20; }
   /// Queues the counting of given pairs. @param a, b, counts  [size] on the device
   virtual void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) = 0;
 };
@@ -64,6 +66,8 @@ inline void PairForm::add_planes(uint64_t, const PlanePiece*, size_t, Lane&) {
 std::unique_ptr<PairForm> make_bit_form(const DevicePairJob& job, int major, int minor, const char* bit_kernel, Lane& lane);
 /// Transactions, counted item by item.
 std::unique_ptr<PairForm> make_horizontal_form(const DevicePairJob& job, Lane& lane);
+/// Lists of tids, for given pairs.
+std::unique_ptr<PairForm> make_list_form(const DevicePairJob& job, Lane& lane);
 /// Batmaps, counted by tiles. The planes are still to come.
 std::unique_ptr<PairForm> make_batmap_form(const DevicePairJob& job, const DeviceSets& sets, Lane& lane);
 

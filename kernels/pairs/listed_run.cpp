@@ -243,7 +243,7 @@ void ListedRun::cut_tasks() {
                       Buffer<uint32_t>(*options_.memory, rows, Fill::kZero), UINT32_MAX});
 }
 
-/// Devices count all pairs at once, in bit rows, if that is faster. If they fail, the CPU counts.
+/// Devices count all pairs at once, in bit rows or lists, if that is faster. If they fail, the CPU counts.
 void ListedRun::offer_to_devices() {
   if (query_.bag || size_ == 0 || record_.occurrences == 0) return;
   DeviceSession session(query_.device);
@@ -252,25 +252,31 @@ void ListedRun::offer_to_devices() {
                          static_cast<double>(record_.pair_instances + record_.occurrences) * kLookedUpRow) /
                         options_.threads / 1e6;
   const uint64_t row_bytes = (uint64_t{tid_slots_} + 1023) / 1024 * 128;
-  const ListSizes sizes{.method = DeviceMethod::kBitmap,
-                        .items = items_,
-                        .pairs = size_,
-                        .rows = record_.occurrences,
-                        .form_bytes = (uint64_t{items_} + 127) / 128 * 128 * row_bytes,
-                        .read_bytes = 2 * static_cast<double>(size_) * static_cast<double>(row_bytes),
-                        .memory_limit = query_.device.memory_limit,
-                        .threads = options_.threads};
+  ListSizes bits{.method = DeviceMethod::kBitmap,
+                 .items = items_,
+                 .pairs = size_,
+                 .rows = record_.occurrences,
+                 .memory_limit = query_.device.memory_limit,
+                 .threads = options_.threads};
+  ListSizes lists = bits;
+  bits.form_bytes = (uint64_t{items_} + 127) / 128 * 128 * row_bytes;
+  bits.read_bytes = 2 * static_cast<double>(size_) * static_cast<double>(row_bytes);
+  lists.method = DeviceMethod::kLists;
+  lists.look_ups = static_cast<double>(record_.pair_instances);
+  const ListSizes ways[] = {bits, lists};
+  std::optional<DeviceMethod> method;
   Buffer<uint32_t> counts;
   const bool is_counted = session.offer(
       cpu_ms,
       [&](std::span<const DeviceTraits> devices) {
-        const DeviceChoice choice = choose_list_devices(query_.device.mode, {&sizes, 1}, devices, cpu_ms);
-        return DeviceVerdict{choice.method.has_value(), choice.reason};
+        DeviceChoice choice = choose_list_devices(query_.device.mode, ways, devices, cpu_ms);
+        method = choice.method;
+        return DeviceVerdict{method.has_value(), std::move(choice.reason)};
       },
       [&](std::span<const DeviceTraits> devices) {
         counts = Buffer<uint32_t>(*options_.memory, size_);
         const ListedPairs pairs{.size = size_,
-                                .counts_all = pays_to_count_all(items_, size_),
+                                .counts_all = method == DeviceMethod::kBitmap && pays_to_count_all(items_, size_),
                                 .fill =
                                     [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
                                       for (size_t k = first; k < last; ++k) {
@@ -281,8 +287,8 @@ void ListedRun::offer_to_devices() {
                                     },
                                 .take = [&](size_t first, size_t last,
                                             const uint32_t* found) { std::copy_n(found, last - first, &counts[first]); }};
-        count_list_on_devices(*query_.device.offload, devices, query_.device.memory_limit, lists_, tid_slots_, pairs,
-                              options_);
+        count_list_on_devices(*query_.device.offload, devices, *method, query_.device.memory_limit, lists_, tid_slots_,
+                              pairs, options_);
         return true;
       });
   record_.reason += session.reason();
@@ -290,7 +296,7 @@ void ListedRun::offer_to_devices() {
   record_.device = session.device();
   if (!is_counted) return;
   device_counts_ = std::move(counts);
-  record_.method = "bitmap";
+  record_.method = method == DeviceMethod::kBitmap ? "bitmap" : "lists";
 }
 
 /// Marks the tids of an item instead of those of the one before.

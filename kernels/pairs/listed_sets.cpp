@@ -222,6 +222,7 @@ ListedSets::Costs ListedSets::costs() const {
             device_rank_[pair.large] == kNoSet ? 0 : static_cast<double>(batmap_shape(large.cardinality(), width_).bytes());
       }
       part.cpu_bytes += on_cpu;
+      part.look_ups += static_cast<double>(sets_[order_[pair.small]].cardinality());
       if (!is_for_devices(pair)) continue;
       ++part.device_pairs;
       part.device_bytes += on_device;
@@ -231,6 +232,7 @@ ListedSets::Costs ListedSets::costs() const {
   Costs all;
   for (const Costs& part : parts) {
     all.cpu_bytes += part.cpu_bytes;
+    all.look_ups += part.look_ups;
     all.device_pairs += part.device_pairs;
     all.device_bytes += part.device_bytes;
   }
@@ -294,7 +296,7 @@ double ListedSets::expected_pair_instances() const {
   return std::ldexp(pairs, shift);
 }
 
-/// Lets devices count pairs: those of two batmaps, or all, by the elements of the sets.
+/// Lets devices count pairs: those of two batmaps, or all, from the elements of the sets.
 /// @return how many pairs are counted
 size_t ListedSets::count_on_devices() {
   DeviceSession session(query_.device);
@@ -316,14 +318,20 @@ size_t ListedSets::count_on_devices() {
     way.prepare_ms = to_prepare * kListedPreparation / options_.threads / 1e6;
     way.left_ms = cpu_ms * (1 - static_cast<double>(costs.device_pairs) / static_cast<double>(pairs_.size()));
   }
-  if (record_.occurrences > 0 && width_ <= kMaxTidWidth && pays_to_count_all(listed_.size(), pairs_.size())) {
-    ListSizes& way = ways.emplace_back();
-    way.method = DeviceMethod::kHorizontal;
+  if (record_.occurrences > 0 && width_ <= kMaxTidWidth) {
+    ListSizes way;
+    way.method = DeviceMethod::kLists;
     way.items = listed_.size();
     way.pairs = pairs_.size();
     way.rows = record_.occurrences;
-    way.tid_slots = uint64_t{1} << width_;
-    way.pair_instances = expected_pair_instances();
+    way.look_ups = costs.look_ups;
+    ways.push_back(way);
+    if (pays_to_count_all(listed_.size(), pairs_.size())) {
+      way.method = DeviceMethod::kHorizontal;
+      way.tid_slots = uint64_t{1} << width_;
+      way.pair_instances = expected_pair_instances();
+      ways.push_back(way);
+    }
   }
   for (ListSizes& way : ways) {
     way.memory_limit = query_.device.memory_limit;
@@ -338,12 +346,12 @@ size_t ListedSets::count_on_devices() {
         return DeviceVerdict{method.has_value(), std::move(choice.reason)};
       },
       [&](std::span<const DeviceTraits> devices) {
-        if (method == DeviceMethod::kHorizontal) {
+        if (method == DeviceMethod::kBatmap) {
+          sets_.prepare(listed_, width_, options_);
+        } else {
           named = listed_;
           for (size_t name = 0; name < named.size(); ++name)
             device_rank_[rank_of_[named[name]]] = static_cast<uint32_t>(name);
-        } else {
-          sets_.prepare(listed_, width_, options_);
         }
         count_on(devices, *method, named);
         return true;
@@ -356,13 +364,12 @@ size_t ListedSets::count_on_devices() {
     return 0;
   }
   if (method == DeviceMethod::kBatmap) return costs.device_pairs;
-  record_.method = "horizontal";
+  record_.method = method == DeviceMethod::kLists ? "lists" : "horizontal";
   return pairs_.size();
 }
 
 /// @param named  the sets that devices get, whose names are their places here
 void ListedSets::count_on(std::span<const DeviceTraits> devices, DeviceMethod method, std::span<const uint32_t> named) {
-  const bool is_horizontal = method == DeviceMethod::kHorizontal;
   const auto fill = [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
     size_t size = 0;
     for (size_t k = first; k < last; ++k) {
@@ -376,13 +383,15 @@ void ListedSets::count_on(std::span<const DeviceTraits> devices, DeviceMethod me
     for (size_t k = first; k < last; ++k)
       if (is_for_devices(pairs_[k])) counts_[k] = *counts++;
   };
-  const ListedPairs pairs{
-      .size = pairs_.size(), .counts_all = pays_to_count_all(named.size(), pairs_.size()), .fill = fill, .take = take};
+  const ListedPairs pairs{.size = pairs_.size(),
+                          .counts_all = method != DeviceMethod::kLists && pays_to_count_all(named.size(), pairs_.size()),
+                          .fill = fill,
+                          .take = take};
   const DeviceUse& use = query_.device;
-  if (is_horizontal)
-    count_listed_elements_on_devices(*use.offload, devices, use.memory_limit, sets_, named, width_, pairs, options_);
-  else
+  if (method == DeviceMethod::kBatmap)
     count_listed_sets_on_devices(*use.offload, devices, use.memory_limit, sets_, named, pairs, options_);
+  else
+    count_listed_elements_on_devices(*use.offload, devices, method, use.memory_limit, sets_, named, width_, pairs, options_);
 }
 
 /// Counts the pairs that no device has counted.

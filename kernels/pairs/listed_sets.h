@@ -64,7 +64,8 @@ class ListedSets {
   /// Of counting all pairs.
   struct Costs {
     double cpu_bytes = 0;     // that the CPU compares
-    size_t device_pairs = 0;  // that devices can count
+    double look_ups = 0;      // elements of the smaller set of each pair
+    size_t device_pairs = 0;  // of two batmaps
     double device_bytes = 0;  // of one side of these
   };
   /// A row of the list.

@@ -462,6 +462,56 @@ TEST(DevicePairs, ListsOfManyOfAllPairs) {
   EXPECT_EQ(api().memory_used(0), 0u);
 }
 
+TEST(DevicePairs, ListsOfManyLengths) {
+  std::mt19937_64 random(13);
+  for (const uint32_t longest : {6u, 3000u, 50000u}) {
+    if (is_small() && longest != 3000) continue;
+    const uint32_t count = longest > 3000 ? 40 : 300;
+    std::vector<std::vector<uint32_t>> lists(count);  // some of no tid, of one, and of the same
+    DevicePairJob job = job_of({count, UINT32_MAX, 0, 0, 0}, DeviceMethod::kLists, 0);
+    std::vector<uint32_t> tids;
+    std::vector<uint32_t> items;
+    for (uint32_t item = 0; item < count; ++item) {
+      if (item % 10 == 1) continue;
+      lists[item] =
+          item % 10 == 2 ? std::vector<uint32_t>{0, UINT32_MAX - 1} : std::vector<uint32_t>(random() % longest + 1);
+      if (item % 10 != 2)
+        for (uint32_t& tid : lists[item]) tid = static_cast<uint32_t>(random() % (item % 3 == 0 ? 2 * longest : UINT32_MAX));
+      if (item % 10 == 3) lists[item] = lists[item - 3];
+      for (const uint32_t tid : lists[item]) tids.push_back(tid), items.push_back(item);
+      std::ranges::sort(lists[item]);
+      lists[item].erase(std::unique(lists[item].begin(), lists[item].end()), lists[item].end());
+    }
+    job.rows = tids.size();
+    AcceleratorMessage why{};
+    DevicePairs* pairs = nullptr;
+    ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+    ASSERT_EQ(api().add_rows(pairs, tids.data(), items.data(), tids.size(), &why), AcceleratorStatus::kOk) << why.text;
+    std::vector<uint32_t> supports(count);
+    ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+    for (uint32_t item = 0; item < count; ++item) ASSERT_EQ(supports[item], lists[item].size());
+    std::vector<uint32_t> a(is_small() ? 500 : 5000);
+    std::vector<uint32_t> b(a.size());
+    std::vector<uint32_t> counts(a.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      a[i] = static_cast<uint32_t>(random() % count);
+      b[i] = static_cast<uint32_t>(i % 20 == 0 ? a[i] : random() % count);
+    }
+    ASSERT_EQ(api().count_list(pairs, a.data(), b.data(), a.size(), counts.data(), &why), AcceleratorStatus::kOk)
+        << why.text;
+    for (size_t i = 0; i < a.size(); ++i) {
+      std::vector<uint32_t> common;
+      std::ranges::set_intersection(lists[a[i]], lists[b[i]], std::back_inserter(common));
+      ASSERT_EQ(counts[i], common.size()) << a[i] << ", " << b[i] << ", longest " << longest;
+    }
+    Found found;
+    const DevicePairSink sink{Found::room, &found};
+    EXPECT_EQ(api().count_rows(pairs, 0, count, 1, &sink, &why), AcceleratorStatus::kDeclined);
+    api().close_pairs(pairs);
+  }
+  EXPECT_EQ(api().memory_used(0), 0u);
+}
+
 TEST(DevicePairs, TransactionsCountListsOnlyAmongAllPairs) {
   DevicePairJob job = job_of({3000, 100, 0, 0, 0}, DeviceMethod::kHorizontal, 2);
   const uint32_t tids[] = {7, 7};

@@ -289,15 +289,15 @@ std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<c
       [&](const AcceleratorApi& api, DevicePairs* pairs) { send_sets(api, pairs, sets, order, options); });
 }
 
-void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                           const Tidlists& lists, uint32_t tid_slots, const ListedPairs& pairs,
+void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
+                           uint64_t memory_limit, const Tidlists& lists, uint32_t tid_slots, const ListedPairs& pairs,
                            const ExecutionOptions& options) {
   DevicePairJob job{};
   job.items = job.leading = static_cast<uint32_t>(lists.length.size());
   job.tid_slots = tid_slots;
   for (const uint32_t length : lists.length) job.rows += length;
   job.counts_all = pairs.counts_all ? 1 : 0;
-  job.method = DeviceMethod::kBitmap;
+  job.method = method;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
                      [&](const AcceleratorApi& api, DevicePairs* to) { send_lists(api, to, lists, options); });
   count_list(open, pairs, options);
@@ -315,15 +315,15 @@ void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits
   count_list(open, pairs, options);
 }
 
-void count_listed_elements_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                                      const SetCollection& sets, std::span<const uint32_t> order, int width,
-                                      const ListedPairs& pairs, const ExecutionOptions& options) {
+void count_listed_elements_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
+                                      uint64_t memory_limit, const SetCollection& sets, std::span<const uint32_t> order,
+                                      int width, const ListedPairs& pairs, const ExecutionOptions& options) {
   DevicePairJob job{};
   job.items = job.leading = static_cast<uint32_t>(order.size());
   job.tid_slots = uint32_t{1} << width;
   for (const uint32_t set : order) job.rows += sets[set].cardinality();
-  job.counts_all = 1;
-  job.method = DeviceMethod::kHorizontal;
+  job.counts_all = pairs.counts_all ? 1 : 0;
+  job.method = method;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
                      [&](const AcceleratorApi& api, DevicePairs* to) { send_elements(api, to, sets, order, options); });
   count_list(open, pairs, options);

@@ -43,21 +43,23 @@ struct ListedPairs {
 };
 
 /// Counts the pairs of a list, and no others. Pairs with one side in common are to be neighbours.
+/// @param method     kBitmap or kLists
 /// @param lists      the transactions of each item; needed until this returns, as are the others
 /// @param tid_slots  tids are smaller
 /// @throws as count_on_devices()
-void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                           const Tidlists& lists, uint32_t tid_slots, const ListedPairs& pairs,
+void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
+                           uint64_t memory_limit, const Tidlists& lists, uint32_t tid_slots, const ListedPairs& pairs,
                            const ExecutionOptions& options);
 /// The same over stored sets, which are those of count_sets_on_devices().
 void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
                                   const SetCollection& sets, std::span<const uint32_t> order, const ListedPairs& pairs,
                                   const ExecutionOptions& options);
 
-/// The same over any sets, whose elements are below 2^width: they are sent as rows, and devices count all pairs of them.
-void count_listed_elements_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
-                                      const SetCollection& sets, std::span<const uint32_t> order, int width,
-                                      const ListedPairs& pairs, const ExecutionOptions& options);
+/// The same over any sets, whose elements are sent as rows. @param method  kLists, or kHorizontal to count all pairs
+/// @param width  elements are below 2^width, and that below 2^32
+void count_listed_elements_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
+                                      uint64_t memory_limit, const SetCollection& sets, std::span<const uint32_t> order,
+                                      int width, const ListedPairs& pairs, const ExecutionOptions& options);
 
 /// The number of threads that keeps this many devices busy.
 int threads_for_devices(size_t devices);

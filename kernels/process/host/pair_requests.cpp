@@ -17,7 +17,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
     require(given.items > 0 && given.items <= kMaxItems && given.leading <= given.items && given.first_column <= given.items,
             "items");
     require(given.method == DeviceMethod::kBitmap || given.method == DeviceMethod::kHorizontal ||
-                given.method == DeviceMethod::kBatmap,
+                given.method == DeviceMethod::kBatmap || given.method == DeviceMethod::kLists,
             "no such method");
     require(given.device_count > 0 && given.device_count <= kMaxDevices, "devices");
     for (uint32_t i = 0; i < given.device_count; ++i) {
@@ -135,8 +135,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
     }
     case Op::kCountRows: {
       const auto [first, last, threshold] = std::array{request.args[0], request.args[1], request.args[2]};
-      require(job->is_built && first % 128 == 0 && first <= last && last <= about.leading &&
-                  (last % 128 == 0 || last == about.leading) && threshold <= UINT32_MAX,
+      require(job->is_built && about.method != DeviceMethod::kLists && first % 128 == 0 && first <= last &&
+                  last <= about.leading && (last % 128 == 0 || last == about.leading) && threshold <= UINT32_MAX,
               "a range of rows");
       Answers<DevicePair> found{channel};
       const DevicePairSink sink{Answers<DevicePair>::room, &found};
