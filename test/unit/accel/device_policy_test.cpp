@@ -183,6 +183,30 @@ TEST(DevicePolicy, ListsOfPairsOfSparseSets) {
   EXPECT_EQ(method(), DeviceMethod::kHorizontal);
 }
 
+TEST(DevicePolicy, ListsAreForSparseSetsAndFewOfAllPairs) {
+  const DeviceTraits one = device(true);
+  ListSizes ways[] = {{.items = 100'000,
+                       .pairs = 10'000'000,
+                       .form_bytes = uint64_t{400} << 20,
+                       .read_bytes = 8e10,
+                       .prepare_ms = 300,
+                       .threads = 16},
+                      {.method = DeviceMethod::kLists,
+                       .items = 100'000,
+                       .pairs = 10'000'000,
+                       .rows = 100'000'000,
+                       .look_ups = 1e10,
+                       .threads = 16}};
+  const auto method = [&] { return choose_list_devices(DeviceMode::kAuto, ways, {&one, 1}, 1e6).method; };
+  EXPECT_EQ(method(), DeviceMethod::kLists);
+  ways[1].look_ups = 1e13;
+  EXPECT_EQ(method(), DeviceMethod::kBatmap) << "sets are dense";
+  ways[0].memory_limit = ways[1].memory_limit = uint64_t{2} << 30;
+  ways[1].look_ups = 1e10;
+  EXPECT_EQ(method(), DeviceMethod::kBatmap) << "lists take more memory while they are made";
+  EXPECT_FALSE(estimate_on_devices(DeviceMethod::kLists, {}, {&one, 1}).fits) << "not for all pairs";
+}
+
 TEST(DevicePolicy, AListOfManyPairsIsLookedUp) {
   EXPECT_FALSE(pays_to_count_all(0, 0));
   EXPECT_FALSE(pays_to_count_all(1000, 1'000'000)) << "too few tiles";

@@ -18,6 +18,7 @@ namespace batmap::test {
 namespace {
 
 constexpr uint64_t kListedSeed = 20261124;
+constexpr double kSlow = 1e-9;  // rows that a device groups in a nanosecond: batmaps are faster than lists
 
 struct IdSet {
   int64_t id;
@@ -174,22 +175,25 @@ TEST_F(ListedSetsTest, OnDevices) {
       while (sets[i].elements.size() < 300 + 10 * i) sets[i].elements.insert(random.below(uint64_t{1} << 12));
     if (widths[0] == kCompactForm) sets[0].elements.insert((uint64_t{1} << 24) - 1);
     const std::vector<TidItem> list = list_of_ids(random, sets, 2000);
-    for (const DeviceMode mode : {DeviceMode::kCuda, DeviceMode::kRequire})
-      for (const uint32_t devices : {1u, 3u}) {
-        FakeAccelerator::state().device_count = devices;
-        MemoryMeter meter;
-        ListedSetsQuery query = on_devices(mode);
-        query.supports = true;
-        const FoundAnswers found = find(sets, list, query, {devices == 1 ? 1 : 3, &meter, {}});
-        expect_right(found, sets, list, query);
-        EXPECT_EQ(found.record.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake")
-            << found.record.reason;
-      }
+    for (const bool as_lists : {true, false})
+      for (const DeviceMode mode : {DeviceMode::kCuda, DeviceMode::kRequire})
+        for (const uint32_t devices : {1u, 3u}) {
+          FakeAccelerator::state().device_count = devices;
+          FakeAccelerator::state().rates.grouped_rows = as_lists ? 1e9 : kSlow;
+          MemoryMeter meter;
+          ListedSetsQuery query = on_devices(mode);
+          query.supports = true;
+          const FoundAnswers found = find(sets, list, query, {devices == 1 ? 1 : 3, &meter, {}});
+          expect_right(found, sets, list, query);
+          EXPECT_EQ(found.record.method, as_lists ? "lists" : "comparing") << found.record.reason;
+          EXPECT_EQ(found.record.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake")
+              << found.record.reason;
+        }
   }
   EXPECT_GT(FakeAccelerator::state().calls[FakeAccelerator::kCountList], 0);
 
-  // Without a batmap there is nothing for a device; without a pair there is nothing to count.
-  const std::vector<IdSet> small = sets_with_ids(random, 5, 1000, 5, {16});
+  // Elements that are no tids, and no batmap: there is nothing for a device; without a pair there is nothing to count.
+  const std::vector<IdSet> small = sets_with_ids(random, 5, 1000, 5, {40});
   const std::vector<TidItem> list = list_of_ids(random, small, 50);
   MemoryMeter meter;
   EXPECT_EQ(find(small, list, on_devices(DeviceMode::kCuda), {1, &meter, {}}).record.device, "cpu");
@@ -263,13 +267,12 @@ TEST_F(ListedSetsTest, ListsOfManyOfAllPairsOnDevices) {
   }
   // An element in all sets costs a count for each pair.
   for (IdSet& set : sets)
-    for (uint64_t x = 0; x < 300; ++x) set.elements.insert(x);
+    for (uint64_t x = 0; x < 3; ++x) set.elements.insert(x);
   Fake::state().reset();
-  Fake::state().rates.increments = 1;
+  Fake::state().rates.increments = 1e-3;
   Offload offload([](std::string&) { return Fake::api(); });
   offload.api();
-  EXPECT_EQ(find(sets, list, on_devices(DeviceMode::kAuto, offload), {2, &meter, {}}).record.method, "comparing");
-  Fake::state().rates.increments = 1e9;
+  EXPECT_EQ(find(sets, list, on_devices(DeviceMode::kAuto, offload), {2, &meter, {}}).record.method, "lists");
   EXPECT_EQ(meter.current(), 0u);
 }
 
@@ -280,9 +283,10 @@ TEST_F(ListedSetsTest, EveryCallMayFail) {
   using Fake = FakeAccelerator;
   for (const AcceleratorStatus status : {AcceleratorStatus::kDeclined, AcceleratorStatus::kNoDevice,
                                          AcceleratorStatus::kOutOfMemory, AcceleratorStatus::kFailed})
-    for (const Fake::Call call :
-         {Fake::kDevices, Fake::kPrepare, Fake::kOpen, Fake::kAddSets, Fake::kAddPlanes, Fake::kBuild, Fake::kCountList}) {
+    for (const Fake::Call call : {Fake::kDevices, Fake::kPrepare, Fake::kOpen, Fake::kAddRows, Fake::kAddSets,
+                                  Fake::kAddPlanes, Fake::kBuild, Fake::kCountList}) {
       Fake::state().reset();
+      if (call == Fake::kAddSets || call == Fake::kAddPlanes) Fake::state().rates.grouped_rows = kSlow;
       Fake::state().answer[call] = status;
       Offload offload([](std::string&) { return Fake::api(); });
       MemoryMeter meter;

@@ -101,6 +101,7 @@ struct FakeAccelerator {
       calls[call] = 0;
     }
     rates.context_ms = 0;
+    rates.increments = rates.grouped_rows = 1e9;
   }
 
   static AcceleratorStatus say(Call call, AcceleratorMessage* why) {
