@@ -370,6 +370,25 @@ constexpr uint32_t kListedSets = 100'000;
 constexpr uint32_t kListedSize = 1000;
 constexpr uint64_t kListedUniverse = 10'000'000;
 
+/// Sends the same sets as rows (element, set).
+DevicePairs* open_elements(uint32_t size, const DevicePairJob& job, Times& times) {
+  AcceleratorMessage why{};
+  DevicePairs* pairs = nullptr;
+  const double start = now_ms();
+  expect(api->open_pairs(&job, &pairs, &why), why);
+  on_all_cores(job.items, [&](size_t i) {
+    const std::vector<uint64_t> set = random_set(i, size, job.tid_slots);
+    const std::vector<uint32_t> tids(set.begin(), set.end());
+    const std::vector<uint32_t> items(size, static_cast<uint32_t>(i));
+    AcceleratorMessage message{};
+    expect(api->add_rows(pairs, tids.data(), items.data(), size, &message), message);
+  });
+  std::vector<uint32_t> supports(job.items);
+  expect(api->build(pairs, supports.data(), &why), why);
+  times.send_ms = now_ms() - start;
+  return pairs;
+}
+
 /// Counts the list on all cores of the CPU from stored values; the counts must equal those of the device.
 /// @return milliseconds
 double count_list_on_cpu(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b,
@@ -426,6 +445,26 @@ void run_list() {
   }
   api->close_pairs(pairs);
   for (const uint32_t count : counts) times.found += count > 0;
+  Times of_lists;
+  DevicePairs* const lists = open_elements(kListedSize,
+                                           job_for(kListedSets, static_cast<uint32_t>(kListedUniverse),
+                                                   uint64_t{kListedSets} * kListedSize, DeviceMethod::kLists),
+                                           of_lists);
+  std::vector<uint32_t> again(kPairs);
+  for (int run = 0; run < 2; ++run) {
+    api->times(lists, &of_lists.build_ms, &before);
+    const double start = now_ms();
+    expect(api->count_list(lists, a.data(), b.data(), kPairs, again.data(), &why), why);
+    of_lists.count_ms = now_ms() - start;
+    api->times(lists, &of_lists.build_ms, &of_lists.kernel_ms);
+    of_lists.kernel_ms -= before;
+  }
+  api->close_pairs(lists);
+  of_lists.found = times.found;
+  if (again != counts) {
+    std::fprintf(stderr, "lists and batmaps differ\n");
+    std::exit(1);
+  }
   Times of_cpu;
   of_cpu.count_ms = count_list_on_cpu(a, b, counts);
   of_cpu.found = times.found;
@@ -438,52 +477,59 @@ void run_list() {
   std::snprintf(limit, sizeof limit, "%.3g million pairs/s; the GPU, with the list sent: %.1f times",
                 kPairs / of_cpu.count_ms / 1e3, of_cpu.count_ms / times.count_ms);
   print("the same list, all cores, stored values", of_cpu, limit);
+  std::snprintf(limit, sizeof limit, "%.2f ns a pair", of_lists.kernel_ms * 1e6 / kPairs);
+  print("the same list, lists on the GPU", of_lists, limit);
 }
 
-/// Pairs of a list by themselves, and looked up in the counts of all pairs.
+/// Ways in which devices count a list of pairs of sets.
+struct ListWay {
+  DeviceMethod method;
+  bool counts_all;
+  const char* name;
+};
+constexpr ListWay kListWays[] = {{DeviceMethod::kBatmap, false, "batmaps"},
+                                 {DeviceMethod::kBatmap, true, "batmaps, all pairs"},
+                                 {DeviceMethod::kLists, false, "lists"},
+                                 {DeviceMethod::kHorizontal, true, "transactions, all pairs"}};
+
 void run_listed(uint32_t count, uint32_t size, uint64_t universe) {
   const Sets sets = random_sets(count, size, universe);
-  DevicePairJob job = job_for(count, 1, 0, DeviceMethod::kBatmap);
   constexpr size_t kPairs = 1'000'000;
   std::vector<uint32_t> a(kPairs);
   std::vector<uint32_t> b(kPairs);
-  std::vector<uint32_t> counts[2];
+  std::vector<uint32_t> first;
   Random random{5};
   for (size_t i = 0; i < kPairs; ++i) {
     a[i] = static_cast<uint32_t>(random() % count);
     b[i] = static_cast<uint32_t>(random() % count);
   }
-  const double all = 0.5 * count * (count - 1.0);
-  double kernel_ms[2] = {};
-  for (int is_tiled = 0; is_tiled < 2; ++is_tiled) {
-    job.counts_all = static_cast<uint32_t>(is_tiled);
+  for (const ListWay& way : kListWays) {
+    DevicePairJob job = job_for(count, static_cast<uint32_t>(universe), uint64_t{count} * size, way.method);
+    job.counts_all = way.counts_all ? 1 : 0;
     Times times;
-    DevicePairs* const pairs = open_sets(sets, job, times);
-    counts[is_tiled].resize(kPairs);
+    DevicePairs* const pairs =
+        way.method == DeviceMethod::kBatmap ? open_sets(sets, job, times) : open_elements(size, job, times);
+    std::vector<uint32_t> counts(kPairs);
     AcceleratorMessage why{};
     double before = 0;
     api->times(pairs, &times.build_ms, &before);
     const double start = now_ms();
-    expect(api->count_list(pairs, a.data(), b.data(), kPairs, counts[is_tiled].data(), &why), why);
+    expect(api->count_list(pairs, a.data(), b.data(), kPairs, counts.data(), &why), why);
     times.count_ms = now_ms() - start;
     api->times(pairs, &times.build_ms, &times.kernel_ms);
     times.kernel_ms -= before;
     api->close_pairs(pairs);
-    kernel_ms[is_tiled] = is_tiled == 0 ? times.kernel_ms : times.build_ms;
     char name[96];
-    std::snprintf(name, sizeof name, "list of 1 M pairs, %u sets of %u%s", count, size,
-                  is_tiled == 0 ? "" : ", all counted");
+    std::snprintf(name, sizeof name, "list of 1 M pairs, %u sets of %u: %s", count, size, way.name);
     char limit[96];
-    if (is_tiled == 0)
-      std::snprintf(limit, sizeof limit, "%.2f ns a pair", times.kernel_ms * 1e6 / kPairs);
-    else
-      std::snprintf(limit, sizeof limit, "%.3f ns for each of all pairs: %.0f for the time of one",
-                    times.build_ms * 1e6 / all, kernel_ms[0] / kPairs / (kernel_ms[1] / all));
+    std::snprintf(limit, sizeof limit, "%.2f ns a pair of the list, %.3f of all pairs to build",
+                  times.kernel_ms * 1e6 / kPairs, times.build_ms * 1e6 / (0.5 * count * (count - 1.0)));
     print(name, times, limit);
+    if (first.empty()) first = counts;
+    if (counts == first) continue;
+    std::fprintf(stderr, "two ways of counting a list differ\n");
+    std::exit(1);
   }
-  if (counts[0] == counts[1]) return;
-  std::fprintf(stderr, "two ways of counting a list differ\n");
-  std::exit(1);
 }
 
 /// One large instance on one device, on two, and so on. A device takes the next block of rows when it is

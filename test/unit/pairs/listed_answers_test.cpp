@@ -116,7 +116,7 @@ TEST_F(ListedAnswersOnDevices, AnswerAsTheCpuDoes) {
   RunRecord record;
   expect_same(all_listed_answers(list, rows, true, options, nullptr, 0, device, &record));
   EXPECT_EQ(record.device, "cuda:0 fake");
-  EXPECT_EQ(record.method, "bitmap");
+  EXPECT_EQ(record.method, "bitmap") << record.reason;
   EXPECT_GT(Fake::state().calls[Fake::kCountList], 0);
   EXPECT_TRUE(all_listed_answers({}, rows, true, options, nullptr, 0, device).empty());
 
@@ -135,6 +135,22 @@ TEST_F(ListedAnswersOnDevices, AnswerAsTheCpuDoes) {
     EXPECT_EQ(record.method, "marking");
     EXPECT_NE(record.notice, "");
   }
+}
+
+TEST_F(ListedAnswersOnDevices, AreCountedFromListsWhereTransactionsAreMany) {
+  Random random(kSeed + 6);
+  const std::vector<TidItem> rows = random_rows(random, 60'000, 50'000, 80);
+  const std::vector<TidItem> list = list_for_answers(random, rows, 5000);
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
+  const DeviceUse device{.offload = &offload_, .mode = DeviceMode::kRequire, .only = {}, .memory_limit = 0};
+  RunRecord record;
+  const auto expected = all_listed_answers(list, rows, true, options);
+  const auto found = all_listed_answers(list, rows, true, options, nullptr, 0, device, &record);
+  EXPECT_EQ(record.method, "lists") << record.reason;
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t k = 0; k < list.size(); ++k)
+    ASSERT_EQ(found[k].support, expected[k].support) << list[k].tid << ", " << list[k].item;
 }
 
 TEST_F(ListedAnswersOnDevices, DoNotCountRowsInFiles) {

@@ -166,6 +166,31 @@ TEST_F(GpuHost, ValidRequestsAreTaken) {
   EXPECT_STREQ(channel.reply().why.text, "the GPU process refused a damaged request: no such job");
 }
 
+TEST_F(GpuHost, EachFormCountsWhatItCan) {
+  GpuProcess gpu;
+  RawChannel channel(gpu);
+  const auto answer_of = [&](DeviceMethod method, bool counts_all, Op count) {
+    process::Request request = valid(Op::kOpenPairs, 0, channel);
+    DevicePairJob about{};
+    std::memcpy(&about, channel.words(), sizeof about);
+    about.method = method;
+    about.counts_all = counts_all ? 1 : 0;
+    std::memcpy(channel.words(), &about, sizeof about);
+    EXPECT_TRUE(channel.ask(request));
+    const uint64_t job = channel.reply().values[0];
+    for (const Op op : {Op::kAddRows, Op::kBuild}) EXPECT_TRUE(channel.ask(valid(op, job, channel)));
+    EXPECT_EQ(channel.reply().status, AcceleratorStatus::kOk) << channel.reply().why.text;
+    EXPECT_TRUE(channel.ask(valid(count, job, channel)));
+    return std::string(channel.reply().why.text);
+  };
+  const std::string refused = "the GPU process refused a damaged request: ";
+  EXPECT_EQ(answer_of(DeviceMethod::kLists, false, Op::kCountList), "");
+  EXPECT_EQ(answer_of(DeviceMethod::kLists, true, Op::kCountRows), refused + "a range of rows");
+  EXPECT_EQ(answer_of(DeviceMethod::kHorizontal, false, Op::kCountRows), "");
+  EXPECT_EQ(answer_of(DeviceMethod::kHorizontal, false, Op::kCountList), refused + "no list is counted");
+  EXPECT_EQ(answer_of(DeviceMethod::kHorizontal, true, Op::kCountList), "");
+}
+
 TEST_F(GpuHost, SetsNeedAllTheirPlanes) {
   GpuProcess gpu;
   RawChannel channel(gpu);
