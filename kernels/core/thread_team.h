@@ -1,6 +1,6 @@
 // The threads of a run; no other file of the engine creates any. Workers start with all signals blocked, so
 // the host's signal handlers run in the calling thread only, and workers never call the host. The first
-// exception of any thread is rethrown to the caller after all threads have been joined.
+// exception of any thread is rethrown to the caller after all threads are done.
 //
 // Two forms: `parallel_for` (fork, share out tasks, join) and `OrderedTasks` (results are handed over in task
 // order while later tasks are still being computed). With one thread both run in the caller and start
@@ -14,10 +14,9 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
-#include <vector>
 
 #include "core/options.h"
 
@@ -28,9 +27,13 @@ namespace batmap {
 void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body);
 
 /// Threads that help the calling one. If the budget is used up or the system refuses one, there are fewer
-/// than wanted, perhaps none. All their signals are blocked. The destructor joins.
+/// than wanted, perhaps none. All their signals are blocked. The destructor joins. A thread that is given back waits some
+/// milliseconds for another Helpers of the process before it ends: a run has many phases, and to start a thread takes longer
+/// than to wake one.
 class Helpers {
  public:
+  struct Job;
+
   /// @param budget  must outlive this object; nullptr: none
   explicit Helpers(ThreadBudget* budget) : budget_(budget) {}
   Helpers(const Helpers&) = delete;
@@ -39,13 +42,14 @@ class Helpers {
 
   /// Runs body(1), body(2), ... each in its own thread. Call it once. @param body  must not throw
   void start(size_t wanted, const std::function<void(int worker)>& body) noexcept;
-  size_t size() const { return threads_.size(); }
-  /// Waits until all have ended, and gives them back to the budget.
+  size_t size() const { return size_; }
+  /// Waits until all bodies have ended, and gives the threads back to the budget.
   void join() noexcept;
 
  private:
   ThreadBudget* budget_;
-  std::vector<std::thread> threads_;
+  std::shared_ptr<Job> job_;
+  size_t size_ = 0;  // threads
 };
 
 /// Computes tasks 0 .. n-1 on `threads` threads, the caller's among them, and yields the results in task

@@ -13,7 +13,7 @@ namespace batmap::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr uint32_t kHashesARange = 4;                   // of a list, in the mean
+constexpr uint32_t kHashesARange = 2;                   // of a list, in the mean
 constexpr uint32_t kLongList = 64;                      // hashes; from this mean on a whole warp counts a pair
 constexpr uint64_t kLookUpsAtOnce = uint64_t{1} << 34;  // some ten milliseconds
 
@@ -91,7 +91,9 @@ __global__ void __launch_bounds__(kThreads)
         const uint32_t hash = hashes[small.begin + i];
         const uint32_t range = range_of(large, hash);
         const uint32_t end = own[range + 1];
-        for (uint32_t at = own[range]; at < end; ++at) count += hashes[at] == hash;
+        uint32_t at = own[range];
+        while (at < end && hashes[at] < hash) ++at;
+        count += at < end && hashes[at] == hash;
       }
     }
     for (uint32_t offset = kLanes / 2; offset > 0; offset /= 2) count += __shfl_down_sync(0xffffffffu, count, offset);

@@ -6,10 +6,28 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 
 #include "set/set_format.h"
 
 namespace batmap::process::host {
+
+namespace {
+
+/// Parts of a known length become vector instructions.
+uint32_t largest(std::span<const uint32_t> values) {
+  constexpr size_t kPart = 1024;
+  uint32_t found = 0;
+  for (; values.size() >= kPart; values = values.subspan(kPart)) {
+    uint32_t of_part = 0;
+    for (size_t i = 0; i < kPart; ++i) of_part = std::max(of_part, values[i]);
+    found = std::max(found, of_part);
+  }
+  for (const uint32_t value : values) found = std::max(found, value);
+  return found;
+}
+
+}  // namespace
 
 void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, Reply& reply) {
   if (request.op == Op::kOpenPairs) {
@@ -67,13 +85,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       require(request.has_file == 0 && job->rows.fetch_add(rows) + rows <= about.rows, "more rows than were announced");
       const auto* const tids = reinterpret_cast<const uint32_t*>(channel.area());
       const uint32_t* const items = tids + kAreaRows;
-      uint32_t max_tid = 0;
-      uint32_t max_item = 0;
-      for (uint64_t i = 0; i < rows; ++i) {
-        max_tid = std::max(max_tid, tids[i]);
-        max_item = std::max(max_item, items[i]);
-      }
-      require(rows == 0 || (max_tid < about.tid_slots && max_item < about.items), "a row is outside of the job");
+      require(rows == 0 || (largest({tids, rows}) < about.tid_slots && largest({items, rows}) < about.items),
+              "a row is outside of the job");
       note_bytes(channel, about.devices[0], rows * 2 * sizeof(uint32_t));
       reply.status = api_->add_rows(pairs, tids, items, rows, &reply.why);
       return;

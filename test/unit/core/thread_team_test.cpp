@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -312,6 +313,45 @@ TEST_P(ThreadTeam, TasksRunAtOnce) {
   });
   EXPECT_EQ(waiting, GetParam());
   EXPECT_LT(std::chrono::steady_clock::now(), deadline) << "never all at once";
+}
+
+TEST(ThreadTeamAlone, ThreadsAreUsedAgain) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  for (int phase = 0; phase < 200; ++phase) {
+    std::atomic<int> waiting{0};
+    parallel_for(options_for(4), 4, [&](size_t, int) {
+      {
+        const std::lock_guard lock(mutex);
+        threads.insert(std::this_thread::get_id());
+      }
+      ++waiting;
+      while (waiting < 4) std::this_thread::yield();
+    });
+  }
+  EXPECT_GE(threads.size(), 4u);
+  EXPECT_LT(threads.size(), 300u) << "601 if each phase starts its own";
+}
+
+// Those of one team do not wait for those of another, and each has its own numbers.
+TEST(ThreadTeamAlone, TeamsAtOnce) {
+  threads_at_rest();
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 6; ++caller)
+    callers.emplace_back([] {
+      for (int round = 0; round < 300; ++round) {
+        std::vector<std::atomic<int>> done(40);
+        std::vector<std::atomic<int>> busy(3);
+        parallel_for(options_for(3), done.size(), [&](size_t task, int worker) {
+          EXPECT_EQ(busy[static_cast<size_t>(worker)]++, 0) << "two threads have one number";
+          ++done[task];
+          --busy[static_cast<size_t>(worker)];
+        });
+        for (const std::atomic<int>& times : done) ASSERT_EQ(times, 1);
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(threads_now(threads_at_rest()), threads_at_rest()) << "threads left behind";
 }
 
 TEST(ThreadTeamAlone, OneThreadStartsNothing) {
