@@ -133,11 +133,58 @@ class DeviceCounter final : public PairCounter {
   uint64_t max_results_ = 0;
 };
 
+/// Rows on their way to devices: each thread collects its own. Calls of many rows, since threads wait for each other in them.
+class RowSenders {
+ public:
+  static constexpr size_t kRows = 4 * kChunkRows;  // of one call
+
+  RowSenders(const AcceleratorApi& api, DevicePairs* pairs, const ExecutionOptions& options)
+      : api_(api),
+        pairs_(pairs),
+        cancel_(options.cancel),
+        room_(*options.memory, 2 * kRows * static_cast<size_t>(options.threads)),
+        rows_(static_cast<size_t>(options.threads)) {}
+
+  struct Room {
+    uint32_t* tids;
+    uint32_t* items;
+  };
+  /// Room of a worker for kChunkRows rows.
+  Room room(int worker) {
+    const auto own = static_cast<size_t>(worker);
+    if (rows_[own] + kChunkRows > kRows) send(own);
+    uint32_t* const tids = room_.data() + 2 * kRows * own + rows_[own];
+    return {tids, tids + kRows};
+  }
+  /// So many rows were written there.
+  void add(int worker, size_t rows) { rows_[static_cast<size_t>(worker)] += rows; }
+  /// Sends the rest. Call it when no worker adds any more.
+  void finish() {
+    for (size_t worker = 0; worker < rows_.size(); ++worker)
+      if (rows_[worker] > 0) send(worker);
+  }
+
+ private:
+  void send(size_t worker) {
+    cancel_.throw_if_requested();
+    const uint32_t* const tids = room_.data() + 2 * kRows * worker;
+    AcceleratorMessage why{};
+    expect_done(api_.add_rows(pairs_, tids, tids + kRows, rows_[worker], &why), why);
+    rows_[worker] = 0;
+  }
+
+  const AcceleratorApi& api_;
+  DevicePairs* pairs_;
+  const CancelToken& cancel_;
+  Buffer<uint32_t> room_;     // [threads][tids, then items]
+  std::vector<size_t> rows_;  // [threads] that wait
+};
+
 void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelation& relation, const KeptItems& kept,
                const ExecutionOptions& options) {
-  parallel_for(options, relation.blocks(), [&](size_t block, int) {
-    uint32_t tids[kChunkRows];
-    uint32_t items[kChunkRows];
+  RowSenders senders(api, pairs, options);
+  parallel_for(options, relation.blocks(), [&](size_t block, int worker) {
+    const auto [tids, items] = senders.room(worker);
     const uint32_t rows = relation.decode(block, tids, items);
     uint32_t sent = 0;
     for (uint32_t k = 0; k < rows; ++k) {
@@ -146,58 +193,48 @@ void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelat
       items[sent] = index_of(rank);
       sent += rank != KeptItems::kDropped;
     }
-    AcceleratorMessage why{};
-    expect_done(api.add_rows(pairs, tids, items, sent, &why), why);
+    senders.add(worker, sent);
   });
+  senders.finish();
 }
 
 /// The same from lists. Items keep their numbers.
 void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& lists, const ExecutionOptions& options) {
   constexpr size_t kItemsATask = 1024;
-  const size_t items = lists.length.size();
-  parallel_for(options, (items + kItemsATask - 1) / kItemsATask, [&](size_t task, int) {
-    uint32_t tids[kChunkRows];
-    uint32_t codes[kChunkRows];
-    uint32_t rows = 0;
-    AcceleratorMessage why{};
-    const auto flush = [&] {
-      options.cancel.throw_if_requested();
-      expect_done(api.add_rows(pairs, tids, codes, rows, &why), why);
-      rows = 0;
-    };
-    for (size_t item = task * kItemsATask; item < std::min((task + 1) * kItemsATask, items); ++item) {
-      for (const uint32_t tid : lists.list(static_cast<uint32_t>(item))) {
-        tids[rows] = tid;
-        codes[rows] = static_cast<uint32_t>(item);
-        if (++rows == kChunkRows) flush();
+  const size_t all = lists.length.size();
+  RowSenders senders(api, pairs, options);
+  parallel_for(options, (all + kItemsATask - 1) / kItemsATask, [&](size_t task, int worker) {
+    for (size_t item = task * kItemsATask; item < std::min((task + 1) * kItemsATask, all); ++item) {
+      std::span<const uint32_t> list = lists.list(static_cast<uint32_t>(item));
+      while (!list.empty()) {
+        const auto [tids, items] = senders.room(worker);
+        const size_t rows = std::min<size_t>(list.size(), kChunkRows);
+        std::copy_n(list.data(), rows, tids);
+        std::fill_n(items, rows, static_cast<uint32_t>(item));
+        senders.add(worker, rows);
+        list = list.subspan(rows);
       }
     }
-    if (rows > 0) flush();
   });
+  senders.finish();
 }
 
 /// The same from sets. Items are places in `order`.
 void send_elements(const AcceleratorApi& api, DevicePairs* pairs, const SetCollection& sets, std::span<const uint32_t> order,
                    const ExecutionOptions& options) {
-  parallel_for(options, order.size(), [&](size_t item, int) {
+  RowSenders senders(api, pairs, options);
+  parallel_for(options, order.size(), [&](size_t item, int worker) {
     uint64_t elements[kChunkElements];
-    uint32_t tids[kChunkRows];
-    uint32_t items[kChunkRows];
-    std::fill_n(items, std::min<uint64_t>(sets[order[item]].cardinality(), kChunkRows), static_cast<uint32_t>(item));
-    uint32_t rows = 0;
-    AcceleratorMessage why{};
-    const auto flush = [&] {
-      options.cancel.throw_if_requested();
-      expect_done(api.add_rows(pairs, tids, items, rows, &why), why);
-      rows = 0;
-    };
+    static_assert(kChunkElements <= kChunkRows);
     SetReader reader(sets[order[item]], best_set_kernel(), options.cancel);
-    while (const size_t count = reader.next(elements)) {
-      if (rows + count > kChunkRows) flush();
-      for (size_t k = 0; k < count; ++k) tids[rows++] = static_cast<uint32_t>(elements[k]);
+    while (const size_t rows = reader.next(elements)) {
+      const auto [tids, items] = senders.room(worker);
+      for (size_t k = 0; k < rows; ++k) tids[k] = static_cast<uint32_t>(elements[k]);
+      std::fill_n(items, rows, static_cast<uint32_t>(item));
+      senders.add(worker, rows);
     }
-    if (rows > 0) flush();
   });
+  senders.finish();
 }
 
 /// Several threads hand over parts of the list, so that devices count one while the others are made and copied.
