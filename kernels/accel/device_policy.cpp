@@ -16,7 +16,7 @@ constexpr double kBatmapByte = 0.4;    // a byte of a set that is sent through t
 constexpr double kBatmapWords = 57;
 // Lists of pairs, both rough: nanoseconds of one host thread for a pair, which is copied there and back, and bytes of both
 // sides that 132 multiprocessors read in a nanosecond.
-constexpr double kListedPair = 12;
+constexpr double kListedPair = 20;
 constexpr double kListedBytes = 1500;
 // Tiles count a pair of many for a fraction of what it costs by itself: a half for 1,500 sets of 1,000 elements, a twelfth
 // for 2,000 of 10,000 (part `list` of bench/device_pairs.cpp). They need as many pairs as keep a device busy.

@@ -36,6 +36,9 @@ constexpr size_t kPreparedPays = 32;
 constexpr double kListedByte = 0.06;
 constexpr double kListedComparison = 60;
 constexpr double kListedPreparation = 60;
+// An element that is sent as a row: decoded, sampled and copied by 16 threads at once (bench/gpu/lists.sql).
+constexpr double kSentCompact = 10;
+constexpr double kSentPrepared = 28;
 
 /// The first row of each chunk, then the number of all rows.
 std::vector<uint64_t> first_rows(const std::vector<ChunkView>& chunks) {
@@ -325,6 +328,9 @@ size_t ListedSets::count_on_devices() {
     way.pairs = pairs_.size();
     way.rows = record_.occurrences;
     way.look_ups = costs.look_ups;
+    for (const uint32_t set : listed_)
+      way.prepare_ms += static_cast<double>(sets_[set].cardinality()) *
+                        (sets_[set].is_compact() ? kSentCompact : kSentPrepared) / options_.threads / 1e6;
     ways.push_back(way);
     if (pays_to_count_all(listed_.size(), pairs_.size())) {
       way.method = DeviceMethod::kHorizontal;
