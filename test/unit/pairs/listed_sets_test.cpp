@@ -186,8 +186,9 @@ TEST_F(ListedSetsTest, OnDevices) {
           const FoundAnswers found = find(sets, list, query, {devices == 1 ? 1 : 3, &meter, {}});
           expect_right(found, sets, list, query);
           const bool is_compact = widths == std::vector<int>{kCompactForm};  // else either may be faster
-          if (is_compact || !as_lists)
+          if (is_compact || !as_lists) {
             EXPECT_EQ(found.record.method, as_lists ? "lists" : "comparing") << found.record.reason;
+          }
           EXPECT_EQ(found.record.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake")
               << found.record.reason;
         }
