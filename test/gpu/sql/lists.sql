@@ -44,7 +44,7 @@ SELECT count(*) FROM batmap_count_pairs('TABLE close_sets', 'SELECT 1, 2 WHERE f
 SELECT support_count FROM batmap_count_pairs('TABLE close_sets', 'VALUES (7, 7), (7, 999)');
 SELECT device LIKE 'cuda%' FROM batmap_last_run();
 \set VERBOSITY sqlstate
-SELECT * FROM batmap_count_pairs('SELECT id, items FROM sets WHERE id < 20', 'VALUES (1, 2)');
+SELECT * FROM batmap_count_pairs('SELECT id, batmap(ARRAY[id, 4294967296 + id]) FROM sets WHERE id < 20', 'VALUES (1, 2)');
 SET batmap.gpu_memory_limit = '1MB';
 SELECT count(*) FROM batmap_count_pairs('TABLE close_sets', 'TABLE pairs');
 \set VERBOSITY default
