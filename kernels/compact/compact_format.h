@@ -21,11 +21,21 @@ inline constexpr size_t kBitmapBlockWords = kBitmapBlockBytes / 8;
 inline constexpr uint32_t kMaxUnits = kBitmapBlockBytes / 2;  // a unit is 16 bits; no kind takes more than a bitmap
 inline constexpr uint64_t kMaxKey = (uint64_t{1} << (62 - kBlockShift)) - 1;
 
-// The low nibble of the first byte: two flags, or this much more than the number of blocks, if that is at most 3.
+// The low nibble of the first byte: the width of keys, with a flag; or this much more than the number of blocks, if that is
+// at most 3 and keys have 2 bytes.
 inline constexpr unsigned kLongHeader = 1;
-inline constexpr unsigned kWideKeys = 2;
+inline constexpr unsigned kKeysOf6 = 2;
+inline constexpr unsigned kKeysOf3 = 8;
 inline constexpr unsigned kFewBlocks = 4;
 inline constexpr size_t kMaxFewBlocks = 3;
+
+/// Bytes of each key: the fewest that are enough for the last one, of three widths.
+constexpr size_t key_bytes_for(uint64_t last_key) { return last_key >> 16 == 0 ? 2 : last_key >> 24 == 0 ? 3 : 6; }
+constexpr unsigned key_code(size_t key_bytes) { return key_bytes == 2 ? 0 : key_bytes == 3 ? kKeysOf3 : kKeysOf6; }
+constexpr bool has_few_blocks(unsigned codes) { return codes >= kFewBlocks && codes <= kFewBlocks + kMaxFewBlocks; }
+constexpr size_t key_bytes_of(unsigned codes) {
+  return has_few_blocks(codes) || codes < kKeysOf6 ? 2 : codes >= kKeysOf3 ? 3 : 6;
+}
 
 inline constexpr size_t kLongFrom = 192;  // blocks; fewer have a short header
 inline constexpr size_t kLongHeaderBytes = 24;

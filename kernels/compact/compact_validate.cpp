@@ -78,8 +78,9 @@ void check_block(const CompactBlock& block) {
 void validate_compact(std::span<const std::byte> bytes, const CancelToken& cancel) {
   const CompactView set = CompactView::open(bytes);
   const unsigned codes = std::to_integer<unsigned>(bytes[0]) & 15;
-  const bool is_wide = codes < kFewBlocks && (codes & kWideKeys) != 0;
-  if (!is_wide && codes < kFewBlocks && set.blocks() <= kMaxFewBlocks) invalid("header is not in its shortest form");
+  const size_t key_bytes = key_bytes_of(codes);
+  if (key_bytes == 2 && !has_few_blocks(codes) && set.blocks() <= kMaxFewBlocks)
+    invalid("header is not in its shortest form");
   if (set.has_long_header() && (load_le<uint32_t>(bytes.data()) >> 8) != 0) invalid("reserved bytes are not zero");
   uint64_t cardinality = 0;
   size_t units = 0;
@@ -99,7 +100,7 @@ void validate_compact(std::span<const std::byte> bytes, const CancelToken& cance
   if (set.head_bytes() + 2 * units != bytes.size()) invalid("length and header disagree");
   if (cardinality != set.cardinality()) invalid("cardinality and blocks disagree");
   if (set.has_long_header() && set.last_key() != set.key(set.blocks() - 1)) invalid("last key and blocks disagree");
-  if (is_wide != (set.last_key() > UINT16_MAX)) invalid("header is not in its shortest form");
+  if (key_bytes != key_bytes_for(set.last_key())) invalid("header is not in its shortest form");
 }
 
 }  // namespace batmap

@@ -64,7 +64,7 @@ CompactView CompactView::reopen(std::span<const std::byte> bytes, uint64_t cardi
   view.cardinality_ = cardinality;
   const unsigned codes = std::to_integer<unsigned>(bytes[0]) & 15;
   size_t fixed = 2;
-  if (codes >= kFewBlocks) {
+  if (has_few_blocks(codes)) {
     view.blocks_ = codes - kFewBlocks;
     fixed = 1;
   } else if ((codes & kLongHeader) != 0) {
@@ -73,7 +73,7 @@ CompactView CompactView::reopen(std::span<const std::byte> bytes, uint64_t cardi
   } else {
     view.blocks_ = std::to_integer<size_t>(bytes[1]);
   }
-  if (codes < kFewBlocks && (codes & kWideKeys) != 0) view.key_bytes_ = 6;
+  view.key_bytes_ = key_bytes_of(codes);
   view.keys_ = fixed;
   view.counts_ = view.keys_ + view.key_bytes_ * view.blocks_;
   view.shapes_ = view.counts_ + 2 * view.blocks_;
@@ -85,8 +85,8 @@ CompactView CompactView::header(std::span<const std::byte> first_bytes, size_t w
   if (first_bytes.empty()) invalid("header is cut off");
   const unsigned codes = std::to_integer<unsigned>(first_bytes[0]);
   if (codes >> 4 != kCompactVersion) invalid("unknown version " + std::to_string(codes >> 4));
-  if ((codes & 15) > kFewBlocks + kMaxFewBlocks) invalid("unknown flags");
-  const bool is_few = (codes & 15) >= kFewBlocks;
+  if ((codes & 15) > (kKeysOf3 | kLongHeader)) invalid("unknown flags");
+  const bool is_few = has_few_blocks(codes & 15);
   const bool is_long = !is_few && (codes & kLongHeader) != 0;
   if (first_bytes.size() < (is_few ? 1 : is_long ? kLongHeaderBytes : 2)) invalid("header is cut off");
   CompactView view = reopen({first_bytes.data(), whole_size}, 0);

@@ -69,8 +69,9 @@ class CompactView {
 
   // The directory, by number of the block.
   uint64_t key(size_t i) const {
-    if (key_bytes_ == 2) return load_le<uint16_t>(begin_ + keys_ + 2 * i);
-    const std::byte* const at = begin_ + keys_ + 6 * i;
+    const std::byte* const at = begin_ + keys_ + key_bytes_ * i;
+    if (key_bytes_ == 2) return load_le<uint16_t>(at);
+    if (key_bytes_ == 3) return load_le<uint32_t>(at) & 0xffffff;  // counts lie behind the keys
     return load_le<uint32_t>(at) | uint64_t{load_le<uint16_t>(at + 4)} << 32;
   }
   uint32_t count(size_t i) const { return load_le<uint16_t>(begin_ + counts_ + 2 * i) + uint32_t{1}; }

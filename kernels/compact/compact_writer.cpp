@@ -166,10 +166,10 @@ void CompactWriter::add_range(uint64_t first, uint64_t last) {
 
 size_t CompactWriter::head_bytes() const {
   const size_t blocks = directory_.size();
-  const bool is_wide = blocks > 0 && directory_[blocks - 1].key > UINT16_MAX;
-  const size_t entries = blocks * (is_wide ? 10 : 6);
+  const size_t key_bytes = key_bytes_for(blocks > 0 ? directory_[blocks - 1].key : 0);
+  const size_t entries = blocks * (key_bytes + 4);
   if (blocks >= kLongFrom) return kLongHeaderBytes + 4 * ((blocks + kBlocksPerOffset - 1) / kBlocksPerOffset) + entries;
-  return (!is_wide && blocks <= kMaxFewBlocks ? 1 : 2) + entries;
+  return (key_bytes == 2 && blocks <= kMaxFewBlocks ? 1 : 2) + entries;
 }
 
 size_t CompactWriter::bytes() const {
@@ -184,8 +184,8 @@ void CompactWriter::write(std::byte* out) const {
   constexpr unsigned kVersionCode = kCompactVersion << 4;
   const size_t blocks = directory_.size();
   const uint64_t last_key = blocks > 0 ? directory_[blocks - 1].key : 0;
-  const bool is_wide = last_key > UINT16_MAX;
-  const unsigned width_code = is_wide ? kWideKeys : 0;
+  const size_t key_bytes = key_bytes_for(last_key);
+  const unsigned width_code = key_code(key_bytes);
   if (blocks >= kLongFrom) {
     store_le<uint32_t>(out, kVersionCode | kLongHeader | width_code);
     store_le<uint32_t>(out + 4, static_cast<uint32_t>(blocks));
@@ -200,18 +200,15 @@ void CompactWriter::write(std::byte* out) const {
       }
       units += directory_[i].shape.units;
     }
-  } else if (!is_wide && blocks <= kMaxFewBlocks) {
+  } else if (key_bytes == 2 && blocks <= kMaxFewBlocks) {
     *out++ = static_cast<std::byte>(kVersionCode | (kFewBlocks + blocks));
   } else {
     *out++ = static_cast<std::byte>(kVersionCode | width_code);
     *out++ = static_cast<std::byte>(blocks);
   }
   for (const Entry& entry : directory_.span()) {
-    store_le<uint16_t>(out, static_cast<uint16_t>(entry.key));
-    out += 2;
-    if (!is_wide) continue;
-    store_le<uint32_t>(out, static_cast<uint32_t>(entry.key >> 16));
-    out += 4;
+    std::memcpy(out, &entry.key, key_bytes);
+    out += key_bytes;
   }
   for (const Entry& entry : directory_.span()) {
     store_le<uint16_t>(out, static_cast<uint16_t>(entry.count - 1));

@@ -136,9 +136,14 @@ TEST(CompactView, RefusesOtherKindsAndHeaders) {
   EXPECT_FALSE(is_valid(bytes({0x20, 0})));                                                  // few blocks in a long way
   EXPECT_FALSE(is_valid(bytes({0x20, 1, 0, 0, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));              // the same
   EXPECT_FALSE(is_valid(bytes({0x22, 1, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));  // wide without need
-  EXPECT_TRUE(is_valid(bytes({0x22, 1, 0, 0, 1, 0, 0, 0, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));
+  EXPECT_FALSE(is_valid(bytes({0x22, 1, 0, 0, 1, 0, 0, 0, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));  // the same: 3 bytes are enough
+  EXPECT_TRUE(is_valid(bytes({0x22, 1, 0, 0, 0, 1, 0, 0, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));
+  EXPECT_TRUE(is_valid(bytes({0x28, 1, 0, 0, 1, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));
+  EXPECT_FALSE(is_valid(bytes({0x28, 1, 0xff, 0xff, 0, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));        // 2 bytes are enough
+  EXPECT_FALSE(is_valid(bytes({0x28, 1, 0, 0, 1, 2, 0, 2, 0, 1, 0, 5, 0, 9})));                 // cut off
+  EXPECT_FALSE(is_valid(bytes({0x28, 0})));                                                     // no key needs 3 bytes
   EXPECT_FALSE(is_valid(bytes({0x22, 1, 0, 0, 0, 0, 0, 0x40, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));  // 2^62
-  EXPECT_FALSE(is_valid(bytes({0x28, 0})));                                                     // unknown flags
+  EXPECT_FALSE(is_valid(bytes({0x2a, 1, 0, 0, 1, 2, 0, 2, 0, 1, 0, 5, 0, 9, 0})));              // unknown flags
   EXPECT_FALSE(is_valid(bytes({0x34})));                                                        // unknown version
   EXPECT_FALSE(is_valid(bytes({0x25, 0, 0, 1, 0, 1, 0, 5, 0, 6, 0})));                          // an array that is a run
   EXPECT_TRUE(is_valid(bytes({0x25, 0, 0, 1, 0, 0, 0x20, 5, 0})));

@@ -86,6 +86,7 @@ TEST(SetGolden, BytesOfEveryBlockAndHeader) {
       {"compact_runs", runs},
       {"compact_kinds", kinds},
       {"compact_short", scattered(300, 22)},
+      {"compact_medium", scattered(60, 38)},
       {"compact_wide", scattered(60, 60)},
       {"compact_long", scattered(200, 32)},
   };
@@ -127,11 +128,17 @@ TEST(SetGolden, ExamplesOfTheFormatPage) {
   EXPECT_EQ(hex_of(encode_compact({5, 6, 7})), "250000020000200500");
   EXPECT_EQ(hex_of(encode_compact({0, 1, 2, 3, 7, 8, 9})), "250000060003200000030007000900");
   EXPECT_EQ(hex_of(encode_compact({1, 65536, uint64_t{1} << 32})),
-            "2203"
-            "000000000000010000000000000001000000"
+            "2803"
+            "000000010000000001"
             "000000000000"
             "000000000000"
             "010000000000");
+  EXPECT_EQ(hex_of(encode_compact({1, uint64_t{1} << 40})),
+            "2202"
+            "000000000000000000010000"
+            "00000000"
+            "00000000"
+            "01000000");
 }
 
 // Hash indexes, tables that are partitioned by hash, and indexes in order live as long as values: the hash and the order of a set
