@@ -44,7 +44,8 @@ def from_text(text: str) -> frozenset[int]:
 
 _PREPARED, _COMPACT = 1, 2  # versions
 _ARRAY, _BATMAP, _BITMAP = 1, 2, 3
-_LONG_HEADER, _WIDE_KEYS, _FEW_BLOCKS = 1, 2, 4
+_LONG_HEADER, _FEW_BLOCKS = 1, 4
+_KEY_BYTES = {0: 2, 1: 2, 8: 3, 9: 3, 2: 6, 3: 6}  # of each key, by the flags
 _BLOCKS_PER_OFFSET = 64
 _HEADER_BYTES = 8
 _PLANE_BYTES = 64
@@ -91,14 +92,16 @@ def _from_compact(value: bytes) -> frozenset[int]:
     """The set of a value in compact form."""
     flags = value[0] & 15
     try:
-        if flags >= _FEW_BLOCKS:
+        if flags not in _KEY_BYTES:
             at, blocks = 1, flags - _FEW_BLOCKS
+            if not 0 <= blocks <= 3:
+                raise ValueError("unknown flags")
         elif flags & _LONG_HEADER:
             blocks = int.from_bytes(value[4:8], "little")
             at = 24 + 4 * -(-blocks // _BLOCKS_PER_OFFSET)
         else:
             at, blocks = 2, value[1]
-        key_bytes = 6 if flags < _FEW_BLOCKS and flags & _WIDE_KEYS else 2
+        key_bytes = _KEY_BYTES.get(flags, 2)
         keys = [int.from_bytes(value[at + key_bytes * i : at + key_bytes * (i + 1)], "little") for i in range(blocks)]
         at += key_bytes * blocks
         counts = _integers(value[at : at + 2 * blocks], 2)
