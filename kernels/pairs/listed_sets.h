@@ -5,8 +5,9 @@
 //
 // A pair that is on the list twice is counted once. Pairs with one set in common are counted one after the other, and the
 // larger set is the one in common, so that it stays in the cache. Compact sets are compared as they are, or prepared first
-// where they are on the list often. Devices count the pairs of batmaps of one width; the CPU counts the others. The
-// list is ordered on all threads, too. Cost, on one thread: 40 ns a row of the list to order it, and a comparison
+// where they are on the list often. Devices get the elements of the sets, and count listed pairs or all; or they get the
+// batmaps of one width, and the CPU counts the pairs of the others. The list is ordered on all threads, too. Cost, on one
+// thread: 40 ns a row of the list to order it, and a comparison
 // (set/set_intersect.h) a pair. Memory: the sets, 32 bytes a row of the list and 12 a pair, 8 a row more with cardinalities.
 // Source: ours.
 #pragma once
