@@ -196,9 +196,8 @@ DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const 
     host_ms += rows * kStagedRow / senders / 1e6;
   const bool counts_all = pays_to_count_all(sizes.items, sizes.pairs);
   if (sizes.method == DeviceMethod::kHorizontal) {
-    // The counts of all pairs may take half of the memory.
     const uint64_t triangle = sizes.items * (sizes.items + 1) / 2 * sizeof(uint32_t);
-    estimate.bytes = std::max(horizontal_bytes(sizes.rows, sizes.tid_slots) + triangle, 2 * triangle);
+    estimate.bytes = horizontal_bytes(sizes.rows, sizes.tid_slots) + triangle;
     estimate.fits = counts_all && sizes.rows < UINT32_MAX;
   }
   if (sizes.method == DeviceMethod::kLists) {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/budget.h"
+#include "core/error.h"
 
 namespace batmap {
 
@@ -203,5 +204,17 @@ class GrowingBuffer {
   Buffer<T> buffer_;
   size_t size_ = 0;
 };
+
+/// @return false if memory does not suffice for the work
+template <typename Work>
+bool fits_into_memory(Work work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kMemoryLimit) throw;
+    return false;
+  }
+}
 
 }  // namespace batmap

@@ -17,7 +17,7 @@ struct Helpers::Job {
   std::mutex mutex;  // guards the following
   std::condition_variable ended;
   size_t running = 0;
-  std::function<void(int worker)> body;  // gone when none runs any more
+  std::function<void(int worker)> body;  // gone with the last that runs
 };
 
 namespace {

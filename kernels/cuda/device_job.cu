@@ -351,19 +351,18 @@ void DevicePairs::add_planes(uint64_t offset, const PlanePiece* pieces, size_t c
   }
 }
 
-/// Counts all pairs, if that is wanted and takes no more than half of the memory that is free.
+/// Counts all pairs, if that is wanted, and needed or takes no more than half of the memory that is free.
 void DevicePairs::count_all(Device& device, const uint32_t* supports) {
   if (job_.counts_all == 0 || job_.method == DeviceMethod::kLists || job_.leading != job_.items || job_.first_column > 0)
     return;
   const bool is_needed = job_.method == DeviceMethod::kHorizontal;  // else pairs can be counted one by one
   Lane& lane = device.upload;
   const uint64_t all = CountTriangle::size(job_.items);
-  size_t free = 0;
-  size_t total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  if ((all + job_.items) * sizeof(uint32_t) > std::min<uint64_t>(lane.budget.left(), free) / 2) {
-    if (is_needed) throw DeviceError{AcceleratorStatus::kOutOfMemory, "the counts of all pairs take too much memory"};
-    return;
+  if (!is_needed) {
+    size_t free = 0;
+    size_t total = 0;
+    check(cudaMemGetInfo(&free, &total), "asking for free memory");
+    if ((all + job_.items) * sizeof(uint32_t) > std::min<uint64_t>(lane.budget.left(), free) / 2) return;
   }
   try {
     device.supports = DeviceArray<uint32_t>(lane.budget, job_.items);

@@ -137,6 +137,7 @@ class HorizontalForm final : public PairForm {
   }
 
   void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream) override {
+    require_room(keys_.size(), rows_, rows);
     const auto blocks = static_cast<unsigned>(std::min<size_t>(blocks_for(rows), 4096));
     make_keys<<<blocks, kThreads, 0, stream>>>(tids, items, rows, tid_slots_ - 1, items_ - 1, item_bits_,
                                                keys_.data() + rows_);

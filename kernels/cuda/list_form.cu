@@ -15,6 +15,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr uint32_t kHashesARange = 2;                   // of a list, in the mean
 constexpr uint32_t kLongList = 64;                      // hashes; from this mean on a whole warp counts a pair
+constexpr uint32_t kVeryLongList = 1 << 20;             // a whole warp, if there is one
+constexpr uint32_t kStepsOneByOne = 8;                  // in a range
 constexpr uint64_t kLookUpsAtOnce = uint64_t{1} << 34;  // some ten milliseconds
 
 /// The list of an item.
@@ -67,6 +69,23 @@ __global__ void find_ranges(const uint64_t* keys, uint32_t rows, const List* lis
   for (uint32_t r = range + 1; r <= 1u << list.bits; ++r) own[r] = i + 1;
 }
 
+/// Is a hash in [at, end)? Most ranges are short. Those of tids that were chosen for it may be long.
+__device__ inline bool has(const uint32_t* hashes, uint32_t at, uint32_t end, uint32_t hash) {
+  for (uint32_t step = 0; at < end && hashes[at] < hash; ++step, ++at) {
+    if (step < kStepsOneByOne) continue;
+    uint32_t last = end;
+    while (at < last) {
+      const uint32_t middle = at + (last - at) / 2;
+      if (hashes[middle] < hash)
+        at = middle + 1;
+      else
+        last = middle;
+    }
+    break;
+  }
+  return at < end && hashes[at] == hash;
+}
+
 /// @tparam kLanes  threads that count a pair together
 template <uint32_t kLanes>
 __global__ void __launch_bounds__(kThreads)
@@ -91,9 +110,7 @@ __global__ void __launch_bounds__(kThreads)
         const uint32_t hash = hashes[small.begin + i];
         const uint32_t range = range_of(large, hash);
         const uint32_t end = own[range + 1];
-        uint32_t at = own[range];
-        while (at < end && hashes[at] < hash) ++at;
-        count += at < end && hashes[at] == hash;
+        count += has(hashes, own[range], end, hash);
       }
     }
     for (uint32_t offset = kLanes / 2; offset > 0; offset /= 2) count += __shfl_down_sync(0xffffffffu, count, offset);
@@ -117,6 +134,7 @@ class ListForm final : public PairForm {
   }
 
   void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream) override {
+    require_room(keys_.size(), rows_, rows);
     const auto blocks = static_cast<unsigned>(std::min<size_t>(blocks_for(rows), 4096));
     make_keys<<<blocks, kThreads, 0, stream>>>(tids, items, rows, items_ - 1, keys_.data() + rows_);
     check_launch("make_keys");
@@ -140,13 +158,14 @@ class ListForm final : public PairForm {
     lane.wait();
     std::copy(own.begin() + items_, own.end(), supports);
     std::vector<List> lists(items_);
-    uint32_t ranges = 0;
+    uint64_t ranges = 0;
     for (uint32_t item = 0; item < items_; ++item) {
       const uint32_t rows = own[size_t{items_} + item];
       longest_ = std::max(longest_, rows);
-      lists[item] = {own[item], rows, ranges, range_bits(rows)};
-      if (rows > 0) ranges += (1u << lists[item].bits) + 1;
+      lists[item] = {own[item], rows, static_cast<uint32_t>(ranges), range_bits(rows)};
+      if (rows > 0) ranges += (uint64_t{1} << lists[item].bits) + 1;
     }
+    if (ranges > UINT32_MAX) throw DeviceError{AcceleratorStatus::kDeclined, "too many lists for method lists"};
     lists_ = DeviceArray<List>(budget_, items_);
     ranges_ = DeviceArray<uint32_t>(budget_, ranges);
     check(cudaMemcpyAsync(lists_.data(), lists.data(), lists_.bytes(), cudaMemcpyHostToDevice, stream), "copying lists");
@@ -156,7 +175,7 @@ class ListForm final : public PairForm {
     }
     lane.wait();
     keys_.reset();
-    has_long_lists_ = size / items_ >= kLongList;
+    has_long_lists_ = size / items_ >= kLongList || longest_ >= kVeryLongList;
   }
 
   void count(const WantedOnDevice&, const FoundPairs&, Lane&) override {
@@ -164,7 +183,7 @@ class ListForm final : public PairForm {
   }
 
   size_t pairs_at_once() const override {
-    return std::clamp<uint64_t>(kLookUpsAtOnce / std::max(longest_, 1u), 1024, PairForm::pairs_at_once());
+    return std::clamp<uint64_t>(kLookUpsAtOnce / std::max(longest_, 1u), 128, PairForm::pairs_at_once());
   }
 
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) override {

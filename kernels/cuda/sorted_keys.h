@@ -19,6 +19,11 @@ void with_scratch(Lane& lane, Call call, const char* what) {
   check(call(lane.scratch(std::max<size_t>(bytes, 1)), bytes), what);
 }
 
+/// Rows may come from a session that does not keep to what it announced. @throws DeviceError
+inline void require_room(uint64_t capacity, uint64_t used, uint64_t rows) {
+  if (rows > capacity - used) throw DeviceError{AcceleratorStatus::kDeclined, "more rows than were announced"};
+}
+
 /// Sorts the first `rows` keys by their lowest bits, and keeps each once. Waits for the lane.
 /// @return how many these are
 inline uint32_t sort_unique(DeviceArray<uint64_t>& keys, uint64_t rows, int bits, DeviceBudget& budget, Lane& lane) {

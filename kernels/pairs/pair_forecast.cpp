@@ -100,18 +100,6 @@ double independent_pairs(const Items& items, const KeptItems& kept, uint64_t min
   return std::min(expected_pairs(supports.span(), forecast.transactions, min_count), most_pairs(forecast, min_count));
 }
 
-/// @return false if memory does not suffice for the work
-template <typename Work>
-bool fits_into_memory(Work work) {
-  try {
-    work();
-    return true;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kMemoryLimit) throw;
-    return false;
-  }
-}
-
 /// Sets the expected number of answers. @param size  nothing: they are those of independent items
 void expect_pairs(const std::optional<AnswerSize>& size, double independent, uint64_t min_count, PairForecast& forecast) {
   if (size) {

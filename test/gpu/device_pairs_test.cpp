@@ -532,7 +532,7 @@ TEST(DevicePairs, TransactionsCountListsOnlyAmongAllPairs) {
   EXPECT_EQ(count(), AcceleratorStatus::kDeclined);
   job.counts_all = 1;
   EXPECT_EQ(count(), AcceleratorStatus::kOk);
-  job.memory_limit = uint64_t{28} << 20;  // their counts have 18 MB
+  job.memory_limit = uint64_t{16} << 20;  // their counts have 18 MB
   EXPECT_EQ(count(), AcceleratorStatus::kOutOfMemory);
   EXPECT_EQ(api().memory_used(0), 0u);
 }

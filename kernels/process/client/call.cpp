@@ -20,10 +20,15 @@ Call::Call(const std::shared_ptr<Link>& link, Op op, RemoteJob* job, bool for_ro
   request_.op = op;
   if (job != nullptr) request_.job = job->number;
   channel_ = link->borrow(job, for_rows);
-  if (channel_->sending != nullptr) finish_rows();
-  if (channel_->filling == nullptr || (for_rows && channel_->filling.get() == job)) return;
-  start_rows();
-  finish_rows();
+  try {
+    if (channel_->sending != nullptr) finish_rows();
+    if (channel_->filling == nullptr || (for_rows && channel_->filling.get() == job)) return;
+    start_rows();
+    finish_rows();
+  } catch (...) {
+    if (channel_ != nullptr) drop();
+    throw;
+  }
 }
 
 Call::~Call() {
@@ -108,25 +113,28 @@ void Call::finish_rows() {
   const std::shared_ptr<RemoteJob> job = std::move(channel_->sending);
   is_under_way_ = true;
   try {
-    receive(job.get(), true);
-    end_rows(*job, nullptr);
+    receive(job.get(), !job->is_over());
   } catch (const CallFailure& failure) {
     end_rows(*job, &failure);
     if (channel_ == nullptr) throw;
+    reply_ = {};
+    return;
+  } catch (...) {
+    end_rows(*job, nullptr);
+    throw;
   }
+  end_rows(*job, nullptr);
   reply_ = {};
 }
 
 /// The channel has none any more.
 void Call::end_rows(RemoteJob& job, const CallFailure* failure) {
-  if (failure != nullptr) {
-    const std::lock_guard lock(job.mutex);
-    if (job.failed == AcceleratorStatus::kOk) {
-      job.failed = failure->status;
-      job.why = failure->text;
-    }
-  }
   link_->forget_rows(job);
+  if (failure == nullptr) return;
+  const std::lock_guard lock(job.mutex);
+  if (job.failed != AcceleratorStatus::kOk) return;
+  job.failed = failure->status;
+  job.why = failure->text;
 }
 
 void Call::drop() {
@@ -157,17 +165,23 @@ std::shared_ptr<RemoteJob> new_job(bool (*stop)(void*), void* stop_arg) {
 void close(RemoteJob* given, Op op) noexcept {
   if (given == nullptr) return;
   const std::shared_ptr<RemoteJob> job = std::move(given->self);
-  {
-    const std::lock_guard lock(job->link->mutex);
-    for (const auto& channel : job->link->idle)
-      if (channel->filling == job) channel->filling = nullptr, channel->rows = 0, --job->channels;
-  }
+  const std::shared_ptr<Link> link = job->link;
   {
     const std::lock_guard lock(job->mutex);
     job->stop = nullptr;
+    job->is_closed = true;
   }
-  if (!job->link->is_broken) guarded(nullptr, [&] { Call(*job, op).run(false); });
-  job->link->end_job();
+  {
+    // Rows on their way are not needed any more, and whoever receives their reply does not wait for long.
+    const std::lock_guard lock(link->mutex);
+    for (const auto& channel : link->idle) {
+      if (channel->filling == job) channel->filling = nullptr, channel->rows = 0, --job->channels;
+      if (channel->sending == job) channel->header().cancel.store(1, std::memory_order_relaxed);
+    }
+  }
+  if (!link->is_broken) guarded(nullptr, [&] { Call(*job, op).run(false); });
+  link->end_job();
+  job->link.reset();
 }
 
 }  // namespace batmap::process::client

@@ -94,11 +94,11 @@ std::unique_ptr<Channel> Link::borrow(RemoteJob* job, bool for_rows) {
 
 std::unique_ptr<Channel> Link::borrow_with_rows(RemoteJob& job) {
   std::unique_lock lock(mutex);
-  while (job.channels > 0) {
-    if (is_broken) throw CallFailure{AcceleratorStatus::kFailed, "the GPU process has ended"};
+  while (job.channels > 0 && !is_broken) {
     auto found = std::ranges::find_if(idle, [&](const auto& c) { return c->filling.get() == &job; });
     if (found == idle.end()) found = std::ranges::find_if(idle, [&](const auto& c) { return c->sending.get() == &job; });
     if (found != idle.end()) return take(found);
+    if (job.is_to_stop()) throw CallFailure{AcceleratorStatus::kCancelled, "run cancelled"};
     channel_free.wait_for(lock, std::chrono::milliseconds(kLookMs));
   }
   return nullptr;

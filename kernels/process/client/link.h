@@ -31,17 +31,22 @@ struct Link;
 /// A job of the process. A channel may still have rows of a job that is being closed.
 struct RemoteJob {
   std::shared_ptr<RemoteJob> self;  // until it is closed
-  std::shared_ptr<Link> link;
+  std::shared_ptr<Link> link;       // the same: a link's channels may still have the job
   uint64_t number = 0;
   uint32_t items = 0;   // of a job of pairs
   uint64_t rows = 0;    // the same: so many will be sent at most
   size_t channels = 0;  // that have its rows, waiting or on their way; guarded by the link's mutex
   std::mutex mutex;     // guards the following
+  bool is_closed = false;
   bool (*stop)(void*) = nullptr;
   void* stop_arg = nullptr;
   AcceleratorStatus failed = AcceleratorStatus::kOk;  // of rows that were sent later
   std::string why;
 
+  bool is_over() {
+    const std::lock_guard lock(mutex);
+    return is_closed;
+  }
   bool is_to_stop() {
     const std::lock_guard lock(mutex);
     return stop != nullptr && stop(stop_arg);
@@ -77,10 +82,10 @@ struct Link {
   /// @return nullptr: no process, or it refused
   std::unique_ptr<Channel> open_channel(Reply& reply);
   /// A channel for one call: one whose rows of the job wait, if `for_rows`; else an empty one, or a new one, or the one
-  /// that has been on its way for longest. @throws CallFailure
+  /// that was given back before all others. @throws CallFailure
   std::unique_ptr<Channel> borrow(RemoteJob* job, bool for_rows);
   /// A channel with rows of the job, waiting if there are such, or else on their way. Waits if all of these are borrowed.
-  /// @return nullptr: no channel has any more. @throws CallFailure
+  /// @return nullptr: no channel has any more, or the process has ended. @throws CallFailure if the job is to stop
   std::unique_ptr<Channel> borrow_with_rows(RemoteJob& job);
   void give_back(std::unique_ptr<Channel> channel);
   /// One more channel has rows of the job.

@@ -402,6 +402,31 @@ TEST_F(GpuClient, RowsThatFailLater) {
   api.close_pairs(next);
 }
 
+TEST_F(GpuClient, RowsOnTheirWayDoNotKeepASession) {
+  GpuProcess gpu;
+  gpu.connect();
+  const AcceleratorApi& api = *process::client_api();
+  AcceleratorMessage why{};
+  DevicePairs* pairs = nullptr;
+  const DevicePairJob about = pair_job();
+  ASSERT_OK(api.open_pairs(&about, &pairs, &why));
+  const std::vector<uint32_t> rows(process::kAreaRows, 0);  // as many as are sent at once
+  ASSERT_OK(api.add_rows(pairs, rows.data(), rows.data(), rows.size(), &why));
+  api.close_pairs(pairs);
+  process::disconnect();
+  gpu.connect();
+  process::ProcessUse use{};
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(process::ask_use(use));
+    if (use.sessions == 1) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(use.sessions, 1u) << "the old one has ended";
+  DevicePairs* const next = small_job(pair_job());
+  EXPECT_EQ(count(next).pairs, 1u);
+  api.close_pairs(next);
+}
+
 TEST_F(GpuClient, ADeviceFails) {
   Fake::state().answer[Fake::kCountRows] = AcceleratorStatus::kFailed;
   GpuProcess gpu;
