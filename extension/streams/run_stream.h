@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/run_record.h"
+#include "core/thread_team.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
@@ -24,7 +25,11 @@ namespace batmap::pg {
 struct RunCall {
   explicit RunCall(int threads)
       : meter(memory_limit_bytes(), session_memory()),
-        options{.threads = threads, .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()} {}
+        options{.threads = threads,
+                .memory = &meter,
+                .cancel = backend_cancel_token(),
+                .helpers = session_threads(),
+                .pool = threads > 1 ? new_thread_pool(session_threads()) : nullptr} {}
 
   MemoryMeter meter;
   ProgressReport progress;

@@ -8,6 +8,7 @@
 
 #include "core/options.h"
 #include "core/summed_values.h"
+#include "core/thread_team.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
@@ -47,7 +48,11 @@ inline size_t value_capacity(const struct varlena* value) { return VARSIZE(value
 struct CountsWork {
   CountsWork()
       : meter(memory_limit_bytes(), session_memory()),
-        options{.threads = thread_count(), .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()},
+        options{.threads = thread_count(),
+                .memory = &meter,
+                .cancel = backend_cancel_token(),
+                .helpers = session_threads(),
+                .pool = thread_count() > 1 ? new_thread_pool(session_threads()) : nullptr},
         bytes(meter) {}
 
   MemoryMeter meter;

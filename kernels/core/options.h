@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "core/budget.h"
 #include "core/error.h"
@@ -28,6 +29,8 @@ struct CancelToken {
   [[noreturn, gnu::noinline, gnu::cold]] static void stop() { throw Error(ErrorCode::kCancelled, "run cancelled"); }
 };
 
+class ThreadPool;  // core/thread_team.h
+
 struct ExecutionOptions {
   // most threads that compute at once, the caller's included; >= 1. The run may get fewer
   int threads = 1;
@@ -40,6 +43,8 @@ struct ExecutionOptions {
   size_t work_bytes = SIZE_MAX;
   // not owned; lends the threads beside the caller's; nullptr: `threads` - 1 of them may start
   ThreadBudget* helpers = nullptr;
+  // of a run of several phases: its threads, lent by `helpers`; nullptr: each phase starts its own
+  std::shared_ptr<ThreadPool> pool = nullptr;
 };
 
 }  // namespace batmap

@@ -24,75 +24,18 @@ namespace {
 
 constexpr auto kIdleTime = std::chrono::milliseconds(10);
 
-/// A thread that runs one body after the other. It lies on the stack of the thread.
-struct Worker {
-  std::shared_ptr<Helpers::Job> job;  // the next one
-  int number = 0;
-  std::condition_variable wake;
-  Worker* next_idle = nullptr;
-};
-
-/// Threads without a job, the last one first. Never destroyed: at the end of the process some may still wait.
-struct IdleWorkers {
-  std::mutex mutex;  // guards the list, and the jobs of those in it
-  Worker* first = nullptr;
-
-  void add(Worker& worker) {
-    worker.next_idle = first;
-    first = &worker;
-  }
-  /// Gives a job to a thread. @return false: there is none
-  bool give(const std::shared_ptr<Helpers::Job>& job, int number) {
-    const std::lock_guard lock(mutex);
-    if (first == nullptr) return false;
-    Worker& worker = *std::exchange(first, first->next_idle);
-    worker.job = job;
-    worker.number = number;
-    worker.wake.notify_one();
-    return true;
-  }
-  void remove(const Worker& worker) {
-    Worker** at = &first;
-    while (*at != &worker) at = &(*at)->next_idle;
-    *at = worker.next_idle;
-  }
-};
-IdleWorkers& idle = *new IdleWorkers;
-
-void run_jobs(std::shared_ptr<Helpers::Job> first, int number) {
-  Worker self;
-  self.job = std::move(first);
-  self.number = number;
-  while (self.job != nullptr) {
-    const std::shared_ptr<Helpers::Job> job = std::move(self.job);
-    job->body(self.number);
-    // Before the end of the job is known: who waits for it may have the next one.
-    {
-      const std::lock_guard lock(idle.mutex);
-      idle.add(self);
-    }
-    {
-      const std::lock_guard lock(job->mutex);
-      if (--job->running == 0) {
-        job->body = nullptr;
-        job->ended.notify_all();
-      }
-    }
-    std::unique_lock lock(idle.mutex);
-    if (!self.wake.wait_for(lock, kIdleTime, [&] { return self.job != nullptr; })) idle.remove(self);
-  }
-}
-
 /// @throws std::system_error or std::bad_alloc if the system refuses the thread
-void start_worker(std::shared_ptr<Helpers::Job> job, int number) {
+template <typename Body>
+std::thread start_thread(Body body) {
   // A thread inherits the signal mask of its creator: block all signals around the creation.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread(run_jobs, std::move(job), number).detach();
+    std::thread thread(std::move(body));
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -101,37 +44,118 @@ void start_worker(std::shared_ptr<Helpers::Job> job, int number) {
 
 }  // namespace
 
-void Helpers::start(size_t wanted, const std::function<void(int worker)>& body) noexcept {
-  if (wanted == 0) return;
-  const size_t lent = budget_ == nullptr ? wanted : budget_->take(wanted);
-  if (lent == 0) return;
+struct ThreadPool::Worker {
+  std::thread thread;
+  std::shared_ptr<Helpers::Job> job;  // the next one
+  int number = 0;
+  bool is_over = false;  // it ends now
+  std::condition_variable wake;
+};
+
+std::shared_ptr<ThreadPool> new_thread_pool(ThreadBudget* budget) noexcept {
   try {
-    job_ = std::make_shared<Job>();
-    job_->body = body;
-    job_->running = lent;
-    for (; size_ < lent; ++size_) {
-      const int number = static_cast<int>(size_) + 1;
-      if (!idle.give(job_, number)) start_worker(job_, number);
+    return std::make_shared<ThreadPool>(budget);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+ThreadPool::ThreadPool(ThreadBudget* budget) : budget_(budget) {}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    for (Worker* worker : idle_) worker->wake.notify_one();
+  }
+  for (const std::unique_ptr<Worker>& worker : workers_) worker->thread.join();
+}
+
+size_t ThreadPool::start(size_t wanted, const std::shared_ptr<Helpers::Job>& job) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(workers_, [](const std::unique_ptr<Worker>& worker) {
+    if (worker->is_over) worker->thread.join();
+    return worker->is_over;
+  });
+  size_t started = 0;
+  for (; started < wanted && !idle_.empty(); ++started) {
+    Worker& worker = *idle_.back();
+    idle_.pop_back();
+    worker.job = job;
+    worker.number = static_cast<int>(started) + 1;
+    worker.wake.notify_one();
+  }
+  size_t lent = started == wanted ? 0 : budget_ == nullptr ? wanted - started : budget_->take(wanted - started);
+  try {
+    for (; lent > 0; --lent) {
+      auto worker = std::make_unique<Worker>();
+      worker->job = job;
+      worker->number = static_cast<int>(started) + 1;
+      workers_.reserve(workers_.size() + 1);
+      idle_.reserve(workers_.size() + 1);  // a thread that becomes idle allocates nothing
+      worker->thread = start_thread([this, at = worker.get()] { work(*at); });
+      workers_.push_back(std::move(worker));
+      ++started;
     }
   } catch (...) {
     // A limit of the user, of the address space, or of a container: the threads that have started do all the work.
   }
-  if (size_ == lent) return;
-  if (budget_ != nullptr) budget_->give_back(lent - size_);
-  if (job_ == nullptr) return;
+  if (budget_ != nullptr && lent > 0) budget_->give_back(lent);
+  return started;
+}
+
+/// Runs one job after the other.
+void ThreadPool::work(Worker& self) {
+  while (self.job != nullptr) {
+    const std::shared_ptr<Helpers::Job> job = std::move(self.job);
+    job->body(self.number);
+    // Before the end of the job is known: who waits for it may have the next one.
+    {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(&self);
+    }
+    {
+      const std::lock_guard lock(job->mutex);
+      if (--job->running == 0) {
+        job->body = nullptr;
+        job->ended.notify_all();
+      }
+    }
+    std::unique_lock lock(mutex_);
+    self.wake.wait_for(lock, kIdleTime, [&] { return self.job != nullptr || is_over_; });
+    if (self.job != nullptr) continue;
+    std::erase(idle_, &self);
+    self.is_over = true;
+    if (budget_ != nullptr) budget_->give_back(1);
+  }
+}
+
+Helpers::Helpers(const ExecutionOptions& options) : pool_(options.pool), budget_(options.helpers) {}
+
+void Helpers::start(size_t wanted, const std::function<void(int worker)>& body) noexcept {
+  if (wanted == 0) return;
+  try {
+    if (pool_ == nullptr) pool_ = new_thread_pool(budget_);
+    if (pool_ == nullptr) return;
+    job_ = std::make_shared<Job>();
+    job_->body = body;
+  } catch (...) {
+    return;  // the caller does all the work
+  }
+  job_->running = wanted;
+  size_ = pool_->start(wanted, job_);
   const std::lock_guard lock(job_->mutex);
-  job_->running -= lent - size_;
+  job_->running -= wanted - size_;
 }
 
 void Helpers::join() noexcept {
-  if (size_ == 0) return;
-  {
+  if (size_ > 0) {
     std::unique_lock lock(job_->mutex);
     job_->ended.wait(lock, [&] { return job_->running == 0; });
   }
-  job_.reset();
-  if (budget_ != nullptr) budget_->give_back(size_);
   size_ = 0;
+  job_.reset();
+  pool_.reset();  // if it is that of these helpers alone, its threads end
 }
 
 void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body) {
@@ -153,7 +177,7 @@ void parallel_for(const ExecutionOptions& options, size_t tasks, const std::func
     }
   };
 
-  Helpers helpers(options.helpers);
+  Helpers helpers(options);
   if (tasks > 1) helpers.start(std::min(static_cast<size_t>(std::max(options.threads, 1)), tasks) - 1, work);
   work(0);
   helpers.join();

@@ -1,6 +1,6 @@
 // The threads of a run; no other file of the engine creates any. Workers start with all signals blocked, so
 // the host's signal handlers run in the calling thread only, and workers never call the host. The first
-// exception of any thread is rethrown to the caller after all threads are done.
+// exception of any thread is rethrown to the caller after all threads have been joined.
 //
 // Two forms: `parallel_for` (fork, share out tasks, join) and `OrderedTasks` (results are handed over in task
 // order while later tasks are still being computed). With one thread both run in the caller and start
@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "core/options.h"
 
@@ -26,16 +27,16 @@ namespace batmap {
 /// @throws the first exception of `body`; Error{kCancelled}
 void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body);
 
-/// Threads that help the calling one. If the budget is used up or the system refuses one, there are fewer
-/// than wanted, perhaps none. All their signals are blocked. The destructor joins. A thread that is given back waits some
-/// milliseconds for another Helpers of the process before it ends: a run has many phases, and to start a thread takes longer
-/// than to wake one.
+class ThreadPool;
+
+/// Threads that help the calling one: those of the run's pool, or of a pool for these helpers alone. If the budget is used up
+/// or the system refuses a thread, there are fewer than wanted, perhaps none. All their signals are blocked. The destructor
+/// joins.
 class Helpers {
  public:
   struct Job;
 
-  /// @param budget  must outlive this object; nullptr: none
-  explicit Helpers(ThreadBudget* budget) : budget_(budget) {}
+  explicit Helpers(const ExecutionOptions& options);
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
   ~Helpers() { join(); }
@@ -43,13 +44,42 @@ class Helpers {
   /// Runs body(1), body(2), ... each in its own thread. Call it once. @param body  must not throw
   void start(size_t wanted, const std::function<void(int worker)>& body) noexcept;
   size_t size() const { return size_; }
-  /// Waits until all bodies have ended, and gives the threads back to the budget.
+  /// Waits until all bodies have ended.
   void join() noexcept;
 
  private:
+  std::shared_ptr<ThreadPool> pool_;
   ThreadBudget* budget_;
   std::shared_ptr<Job> job_;
   size_t size_ = 0;  // threads
+};
+
+/// For ExecutionOptions. @return nullptr: there is no memory
+std::shared_ptr<ThreadPool> new_thread_pool(ThreadBudget* budget) noexcept;
+
+/// The threads of a run. A run has many phases, and to start a thread takes longer than to wake one: so a thread without work
+/// waits some milliseconds for the next phase before it ends and is given back to the budget. The destructor ends all.
+class ThreadPool {
+ public:
+  /// @param budget  must outlive this object; nullptr: none
+  explicit ThreadPool(ThreadBudget* budget);
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool();
+
+  /// Lets up to `wanted` threads run the body of a job. @return how many these are
+  size_t start(size_t wanted, const std::shared_ptr<Helpers::Job>& job) noexcept;
+
+ private:
+  struct Worker;
+
+  void work(Worker& self);
+
+  ThreadBudget* budget_;
+  std::mutex mutex_;  // guards the following, and the workers
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker*> idle_;
+  bool is_over_ = false;
 };
 
 /// Computes tasks 0 .. n-1 on `threads` threads, the caller's among them, and yields the results in task
@@ -62,11 +92,7 @@ class OrderedTasks {
   using Body = std::function<Result(size_t task, int worker)>;
 
   OrderedTasks(const ExecutionOptions& options, size_t tasks, size_t window, Body body)
-      : cancel_(options.cancel),
-        tasks_(tasks),
-        window_(window < 1 ? 1 : window),
-        body_(std::move(body)),
-        helpers_(options.helpers) {
+      : cancel_(options.cancel), tasks_(tasks), window_(window < 1 ? 1 : window), body_(std::move(body)), helpers_(options) {
     if (tasks > 1)
       helpers_.start(std::min(static_cast<size_t>(options.threads), tasks) - 1, [this](int worker) { work(worker); });
   }

@@ -63,7 +63,7 @@ ItemsetStream::ItemsetStream(ItemsetRun& run, const ExecutionOptions& options)
       limit_(run.query().max_results, run.query().timeout_ms),
       branches_(run.branches()),
       pass_(*options.memory),
-      helpers_(options.helpers) {
+      helpers_(options) {
   options_.cancel = {[](void* self) { return static_cast<const ItemsetStream*>(self)->should_stop(); }, this};
   const size_t threads = std::min(static_cast<size_t>(options.threads), branches_);
   ahead_ = kBranchesAhead * threads;

@@ -139,7 +139,7 @@ class Range {
         ++target.tally.wrong;
         tap_.note(r.sqlstate() + " " + r.message());
       }
-      target.tally.threads_left += look_at_rest(session_.pid()).threads != 1 ? 1 : 0;
+      target.tally.threads_left += look_at(session_.pid()).threads != 1 ? 1 : 0;
     }
   }
 

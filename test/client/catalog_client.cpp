@@ -696,7 +696,7 @@ class Gate {
   }
 
   void look_for_leavings(const Statement& statement) {
-    const Process process = look_at_rest(session_.pid());
+    const Process process = look_at(session_.pid());
     const int64_t files = control_.number("SELECT count(*) FROM pg_ls_tmpdir()");
     const bool is_large = process.rss_anon_kb > cold_kb_ + kMemoryMarginKb;
     if (process.threads == 1 && files == 0 && !is_large) return;

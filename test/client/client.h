@@ -349,16 +349,6 @@ inline Process look_at(pid_t pid) {
   return p;
 }
 
-// The same after a run, whose threads wait some milliseconds for more work: later than in a second they are left behind.
-inline Process look_at_rest(pid_t pid) {
-  Process process = look_at(pid);
-  for (int i = 0; i < 100 && process.threads > 1; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    process = look_at(pid);
-  }
-  return process;
-}
-
 // How late the end of a statement is: the time since this was made, in ms. Other processes of the machine may keep a backend
 // from running, so the processor time of all its threads counts where that is less; but no more than a second is forgiven.
 class Lateness {

@@ -295,7 +295,7 @@ TEST_P(ThreadTeam, SignalsAreBlockedInWorkersAndUntouchedInTheCaller) {
   EXPECT_TRUE(blocked);
   EXPECT_FALSE(caller_blocked);
   bool worker_blocked = false;
-  Helpers helper(nullptr);
+  Helpers helper(options_for(1));
   helper.start(1, [&](int) { worker_blocked = all_signals_blocked(); });
   helper.join();
   EXPECT_TRUE(worker_blocked);
@@ -318,9 +318,11 @@ TEST_P(ThreadTeam, TasksRunAtOnce) {
 TEST(ThreadTeamAlone, ThreadsAreUsedAgain) {
   std::mutex mutex;
   std::set<std::thread::id> threads;
+  ExecutionOptions options = options_for(4);
+  options.pool = new_thread_pool(nullptr);
   for (int phase = 0; phase < 200; ++phase) {
     std::atomic<int> waiting{0};
-    parallel_for(options_for(4), 4, [&](size_t, int) {
+    parallel_for(options, 4, [&](size_t, int) {
       {
         const std::lock_guard lock(mutex);
         threads.insert(std::this_thread::get_id());
@@ -333,16 +335,49 @@ TEST(ThreadTeamAlone, ThreadsAreUsedAgain) {
   EXPECT_LT(threads.size(), 300u) << "601 if each phase starts its own";
 }
 
+/// Counts what is lent.
+struct LentThreads final : ThreadBudget {
+  size_t take(size_t wanted) noexcept override {
+    lent += wanted;
+    return wanted;
+  }
+  void give_back(size_t threads) noexcept override { lent -= threads; }
+  std::atomic<size_t> lent{0};
+};
+
+TEST(ThreadTeamAlone, ThreadsOfAPoolEndWithItOrWithoutWork) {
+  threads_at_rest();
+  LentThreads budget;
+  ExecutionOptions options = options_for(5);
+  options.helpers = &budget;
+  options.pool = new_thread_pool(&budget);
+  parallel_for(options, 5, [](size_t, int) {});
+  for (int i = 0; i < 200 && budget.lent > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(budget.lent, 0u) << "they do not wait for long";
+  std::atomic<int> waiting{0};
+  parallel_for(options, 5, [&](size_t, int) {
+    ++waiting;
+    while (waiting < 5) std::this_thread::yield();
+  });
+  EXPECT_LE(budget.lent, 4u);
+  options.pool.reset();
+  EXPECT_EQ(budget.lent, 0u);
+  EXPECT_EQ(threads_now(threads_at_rest()), threads_at_rest()) << "threads left behind";
+}
+
 // Those of one team do not wait for those of another, and each has its own numbers.
 TEST(ThreadTeamAlone, TeamsAtOnce) {
   threads_at_rest();
   std::vector<std::thread> callers;
+  const std::shared_ptr<ThreadPool> pool = new_thread_pool(nullptr);
   for (int caller = 0; caller < 6; ++caller)
-    callers.emplace_back([] {
+    callers.emplace_back([&] {
+      ExecutionOptions options = options_for(3);
+      options.pool = pool;
       for (int round = 0; round < 300; ++round) {
         std::vector<std::atomic<int>> done(40);
         std::vector<std::atomic<int>> busy(3);
-        parallel_for(options_for(3), done.size(), [&](size_t task, int worker) {
+        parallel_for(options, done.size(), [&](size_t task, int worker) {
           EXPECT_EQ(busy[static_cast<size_t>(worker)]++, 0) << "two threads have one number";
           ++done[task];
           --busy[static_cast<size_t>(worker)];
@@ -351,7 +386,6 @@ TEST(ThreadTeamAlone, TeamsAtOnce) {
       }
     });
   for (std::thread& caller : callers) caller.join();
-  EXPECT_EQ(threads_now(threads_at_rest()), threads_at_rest()) << "threads left behind";
 }
 
 TEST(ThreadTeamAlone, OneThreadStartsNothing) {
