@@ -358,7 +358,7 @@ size_t ListedSets::count_on_devices() {
           for (size_t name = 0; name < named.size(); ++name)
             device_rank_[rank_of_[named[name]]] = static_cast<uint32_t>(name);
         }
-        count_on(devices, *method, named);
+        count_on(devices, *std::ranges::find(ways, method, &ListSizes::method), named);
         return true;
       });
   record_.reason += session.reason();
@@ -373,8 +373,9 @@ size_t ListedSets::count_on_devices() {
   return pairs_.size();
 }
 
+/// @param way    the one that was chosen
 /// @param named  the sets that devices get, whose names are their places here
-void ListedSets::count_on(std::span<const DeviceTraits> devices, DeviceMethod method, std::span<const uint32_t> named) {
+void ListedSets::count_on(std::span<const DeviceTraits> devices, const ListSizes& way, std::span<const uint32_t> named) {
   const auto fill = [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
     size_t size = 0;
     for (size_t k = first; k < last; ++k) {
@@ -389,14 +390,15 @@ void ListedSets::count_on(std::span<const DeviceTraits> devices, DeviceMethod me
       if (is_for_devices(pairs_[k])) counts_[k] = *counts++;
   };
   const ListedPairs pairs{.size = pairs_.size(),
-                          .counts_all = method != DeviceMethod::kLists && pays_to_count_all(named.size(), pairs_.size()),
+                          .counts_all = way.method != DeviceMethod::kLists && pays_to_count_all(way.items, way.pairs),
                           .fill = fill,
                           .take = take};
   const DeviceUse& use = query_.device;
-  if (method == DeviceMethod::kBatmap)
+  if (way.method == DeviceMethod::kBatmap)
     count_listed_sets_on_devices(*use.offload, devices, use.memory_limit, sets_, named, pairs, options_);
   else
-    count_listed_elements_on_devices(*use.offload, devices, method, use.memory_limit, sets_, named, width_, pairs, options_);
+    count_listed_elements_on_devices(*use.offload, devices, way.method, use.memory_limit, sets_, named, width_, pairs,
+                                     options_);
 }
 
 /// Counts the pairs that no device has counted.

@@ -7,9 +7,8 @@
 // larger set is the one in common, so that it stays in the cache. Compact sets are compared as they are, or prepared first
 // where they are on the list often. Devices get the elements of the sets, and count listed pairs or all; or they get the
 // batmaps of one width, and the CPU counts the pairs of the others. The list is ordered on all threads, too. Cost, on one
-// thread: 40 ns a row of the list to order it, and a comparison
-// (set/set_intersect.h) a pair. Memory: the sets, 32 bytes a row of the list and 12 a pair, 8 a row more with cardinalities.
-// Source: ours.
+// thread: 40 ns a row of the list to order it, and a comparison (set/set_intersect.h) a pair. Memory: the sets, 32 bytes a
+// row of the list and 12 a pair, 8 a row more with cardinalities; on a device also 128 KB a thread. Source: ours.
 #pragma once
 
 #include <optional>
@@ -82,7 +81,7 @@ class ListedSets {
   uint64_t distinct_elements();
   void count();
   size_t count_on_devices();
-  void count_on(std::span<const DeviceTraits> devices, DeviceMethod method, std::span<const uint32_t> named);
+  void count_on(std::span<const DeviceTraits> devices, const ListSizes& way, std::span<const uint32_t> named);
   std::vector<uint32_t> name_batmaps();
   double expected_pair_instances() const;
   bool is_for_devices(const RankPair& pair) const;

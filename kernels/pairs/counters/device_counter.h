@@ -1,7 +1,7 @@
 // Counts pair support on devices (accel/accelerator.h). Coded rows, or the elements of sets, are sent as they are
 // decoded, and the device builds the form; or batmaps are sent as they are. The device returns the pairs at or
-// above the threshold, in order, or the counts of listed pairs. A task is a range of rows of the triangle or rectangle; each device takes the next
-// task when it is free. Source: ours.
+// above the threshold, in order, or the counts of listed pairs. A task is a range of rows of the triangle or
+// rectangle; each device takes the next task when it is free. Source: ours.
 #pragma once
 
 #include <functional>
