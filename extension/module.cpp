@@ -7,6 +7,7 @@
 #include "extension/plan/explain_why.h"
 #include "extension/plan/join/node_expand_rows.h"
 #include "extension/plan/nearest/node_nearest.h"
+#include "extension/plan/node_aggregate.h"
 #include "extension/plan/node_join_project.h"
 #include "extension/server/gpu_process.h"
 #include "extension/server/progress.h"
@@ -29,6 +30,7 @@ void _PG_init(void) {
   batmap::pg::register_pack_rows_node();
   batmap::pg::register_expand_rows_node();
   batmap::pg::install_join_project_node();
+  batmap::pg::install_aggregate_node();
   batmap::pg::install_nearest_node();
   batmap::pg::install_explain_why();
   batmap::pg::install_packed_plans();

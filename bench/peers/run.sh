@@ -259,7 +259,7 @@ row() { # NAME OURS: a peer's side, and ours with as many threads
 
 # The best of the sides that answered with at most THREADS, compared with ours. Sets `factor` and `rival`;
 # both are empty if no side answered.
-closest() { # THREADS KIND
+closest() { # THREADS KIND OURS, batmap or rows
     local name line lines=''
     factor='' rival=''
     for name in "${sides[@]}"; do
@@ -269,32 +269,35 @@ closest() { # THREADS KIND
     done
     [ -n "$lines" ] || return 0
     line=$(printf %s "$lines" | sort -g | head -n 1)
-    factor=$(calculate "${line%% *} / $(median "${instance}_batmap_$1" "$2")" 2)
+    factor=$(calculate "${line%% *} / $(median "${instance}_$3_$1" "$2")" 2)
     rival=${title[${line#* }]}
 }
 
 summary=()
 part_instance() {
-    local name round rows threads kind text ahead summary_line
+    local name other round rows threads settings kind text ahead summary_line ours=()
     load_instance || return 0
     sql "SELECT count(*), count(DISTINCT tid), count(DISTINCT item) FROM $instance;"
     rows=$answer
     candidates=()
     list_candidates
     for threads in 1 2; do
-        side "${instance}_batmap_$threads" pg "SET batmap.threads = $threads; $(workers $((threads - 1)))" "$(batmap_query "$instance" 1)"
-        run_side "${instance}_batmap_$threads" || fail "batmap_pairs gave no answer"
+        settings="SET batmap.threads = $threads; $(workers $((threads - 1)))"
+        side "${instance}_batmap_$threads" pg "$settings" "$(batmap_query "$instance" 1)"
+        side "${instance}_rows_$threads" pg "$settings SET batmap.enable_aggregate = off;" "$(batmap_query "$instance" 1)"
+        ours+=("${instance}_batmap_$threads" "${instance}_rows_$threads")
     done
+    for name in "${ours[@]}"; do run_side "$name" || fail "batmap_pairs gave no answer"; done
     choose_settings
     for ((round = 2; round <= max_runs; round++)); do
-        for threads in 1 2; do run_side "${instance}_batmap_$threads" || fail "batmap_pairs gave no answer"; done
+        for name in "${ours[@]}"; do run_side "$name" || fail "batmap_pairs gave no answer"; done
         for name in "${sides[@]}"; do
             if holds "${side_spent[$name]} < $max_seconds / 2"; then try_side "$name" "$max_seconds"; fi
         done
     done
 
     # Compare the answers first.
-    agree "${instance}_batmap_1" "${instance}_batmap_2"
+    agree "${ours[@]}"
     for name in "${candidates[@]}"; do
         if [ -z "${excuse[$name]-}" ]; then agree "${instance}_batmap_1" "$name"; fi
     done
@@ -309,18 +312,27 @@ part_instance() {
     emit "|---|---|---|---|---|---|---|"
     for threads in 1 2; do
         name=${instance}_batmap_$threads
-        emit "| batmap_pairs, from table to rows | $threads | $(seconds "$name") ($(least "$name")) | $(seconds "$name" cpu) | $(runs "$name") | 1 | 1 |"
-        phase_sides+=("$name")
+        emit "| batmap_pairs, from a table to these two numbers | $threads | $(seconds "$name") ($(least "$name")) | $(seconds "$name" cpu) | $(runs "$name") | 1 | 1 |"
     done
+    for threads in 1 2; do
+        name=${instance}_rows_$threads other=${instance}_batmap_$threads
+        emit "| the same, each row handed to the server's Aggregate | $threads | $(seconds "$name") ($(least "$name")) | $(seconds "$name" cpu) | $(runs "$name")" \
+            "| $(calculate "$(median "$name") / $(median "$other")" 2) | $(calculate "$(median "$name" cpu) / $(median "$other" cpu)" 2) |"
+    done
+    phase_sides+=("${ours[@]}")
     for name in "${sides[@]}"; do row "$name" "${instance}_batmap_$(threads_of "$name")"; done
 
     ahead=yes text='' summary_line="| $instance"
     for kind in "1 thread" "2 threads" "CPU time, 1 thread"; do
-        case $kind in CPU*) closest 1 cpu ;; *) closest "${kind%% *}" ms ;; esac
+        case $kind in CPU*) closest 1 cpu batmap ;; *) closest "${kind%% *}" ms batmap ;; esac
         summary_line+=" | ${factor:+$factor, $rival}"
         [ -n "$factor" ] || continue
         text+="${text:+; }$kind: $factor ($rival)"
         holds "$factor > 1" || ahead=no
+    done
+    for threads in 1 2; do
+        closest "$threads" ms rows
+        summary_line+=" | ${factor}"
     done
     # A peer that was stopped before our own time had passed may be faster.
     for name in "${sides[@]}"; do
@@ -366,7 +378,7 @@ version[self-join]=$(psql -X -A -t -c 'SHOW server_version_num' | sed -E 's/0*([
 emit "# All pairs by batmap_pairs and by its peers, $(date -u +%Y-%m-%d)"
 emit
 emit_machine "bench/run peers"
-emit "\`batmap_pairs\` from rows in a table to rows out; the peers with their data in memory, and without what they need to get it there." \
+emit "\`batmap_pairs\` from rows in a table to the number of pairs and the sum of their supports; the peers with their data in memory, and without what they need to get it there." \
     "Medians, and the least in brackets; the sides take turns. A run is stopped after $max_seconds s, a peer has $memory_gb GB."
 sql "SELECT 1 FROM batmap_last_run();"
 for instance in $instances; do part_instance; done
@@ -374,8 +386,10 @@ for instance in $instances; do part_instance; done
 emit
 emit "## All instances: the peer that comes closest, time / time of batmap_pairs"
 emit
-emit "| | 1 thread | 2 threads | CPU time, 1 thread | ahead of every peer |"
-emit "|---|---|---|---|---|"
+emit "The last but one and two: where each row is handed to the server's Aggregate."
+emit
+emit "| | 1 thread | 2 threads | CPU time, 1 thread | rows, 1 thread | rows, 2 threads | ahead of every peer |"
+emit "|---|---|---|---|---|---|---|"
 for line in "${summary[@]}"; do emit "$line"; done
 phase_table
 emit

@@ -7,6 +7,7 @@
 #include "extension/plan/node_join_project.h"
 
 #include <array>
+#include <span>
 
 #include "extension/input/key_encoder.h"
 #include "extension/plan/explain_why.h"
@@ -246,19 +247,26 @@ void open_rows(JoinProjectState* state) {
 
 const ItemPair& current_pair(const JoinProjectState* state) { return state->rows.batch->pairs()[state->block->next - 1]; }
 
+/// Lets the run find pairs if all that it has found have been read. @return false if there are no more
+bool find_pairs(JoinProjectState* state) {
+  if (state->finished) return false;
+  if (state->block->next < state->block->rows || state->rows.stream->fill_block()) return true;
+  state->finished = true;
+  state->rows.stream->finish();
+  return false;
+}
+
+/// Does the engine count each pair of items once, so that the node puts them into the order that is asked for?
+bool orders_pairs(const JoinProjectSpec& spec) { return spec.self_join && !spec.grouped && !spec.adds_up(); }
+
 /// Goes to the next pair of the run. @return false if there is none
 bool next_pair(JoinProjectState* state, bool& turned) {
   turned = state->turn_next;
   state->turn_next = false;
   if (turned) return true;
-  RowBlock* const block = state->block;
-  if (block->next == block->rows && !state->rows.stream->fill_block()) {
-    state->finished = true;
-    state->rows.stream->finish();
-    return false;
-  }
-  ++block->next;
-  if (state->spec.self_join && !state->spec.grouped && !state->spec.adds_up()) {
+  if (!find_pairs(state)) return false;
+  ++state->block->next;
+  if (orders_pairs(state->spec)) {
     turned = state->spec.order == ItemOrder::kLeftLarger;
     const ItemPair& row = current_pair(state);
     state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
@@ -288,7 +296,7 @@ TupleTableSlot* next_row(ScanState* node) {
   bool turned;
   for (;;) {
     ExecClearTuple(slot);
-    if (state->finished || !next_pair(state, turned)) return slot;
+    if (!next_pair(state, turned)) return slot;
     const ItemPair& row = current_pair(state);
     put_items(state, 0, turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
     put_items(state, 1, turned ? row.item_a : row.item_b, slot->tts_values + left_items, slot->tts_isnull + left_items);
@@ -322,7 +330,7 @@ void put_plain_item(const PlainItem& item, int64_t code, Datum& value, bool& is_
 TupleTableSlot* next_plain_row(JoinProjectState* state) {
   TupleTableSlot* const slot = ExecClearTuple(state->base.ss.ss_ScanTupleSlot);
   bool turned;
-  if (state->finished || !next_pair(state, turned)) return slot;
+  if (!next_pair(state, turned)) return slot;
   const ItemPair& row = current_pair(state);
   put_plain_item(state->plain_items[0], turned ? row.item_b : row.item_a, slot->tts_values[0], slot->tts_isnull[0]);
   put_plain_item(state->plain_items[1], turned ? row.item_a : row.item_b, slot->tts_values[1], slot->tts_isnull[1]);
@@ -332,6 +340,37 @@ TupleTableSlot* next_plain_row(JoinProjectState* state) {
   }
   return ExecStoreVirtualTuple(slot);
 }
+
+/// Plain rows are pairs that lie in memory. A self-join without an order of its items has two rows for most pairs.
+bool start_blocks(CustomScanState* node, ColumnSet wanted) {
+  JoinProjectState* const state = state_of(node);
+  if (node->ss.ps.qual != nullptr) return false;
+  if (!state->opened) open_rows(state);
+  if (state->finished) return true;
+  if (!state->rows_are_plain || (orders_pairs(state->spec) && state->spec.order == ItemOrder::kAny)) return false;
+  for (int side = 0; side < 2; ++side)
+    if ((wanted >> side & 1) != 0 && (state->plain_items[side].values != nullptr || state->plain_items[side].may_be_null))
+      return false;
+  return true;
+}
+
+bool take_block(CustomScanState* node, RowBlock& rows) {
+  JoinProjectState* const state = state_of(node);
+  if (!find_pairs(state)) return false;
+  RowBlock* const block = state->block;
+  const std::span<const ItemPair> pairs = state->rows.batch->pairs().subspan(block->next);
+  const bool turned = orders_pairs(state->spec) && state->spec.order == ItemOrder::kLeftLarger;
+  rows = {};
+  rows.columns[turned ? 1 : 0] = {&pairs[0].item_a, sizeof(ItemPair)};
+  rows.columns[turned ? 0 : 1] = {&pairs[0].item_b, sizeof(ItemPair)};
+  const int columns = Min(node->ss.ss_ScanTupleSlot->tts_tupleDescriptor->natts, RowBlock::kMaxColumns);
+  for (int at = 2; at < columns; ++at) rows.columns[at] = {&pairs[0].support, sizeof(ItemPair)};
+  rows.rows = pairs.size();
+  block->next = block->rows;
+  return true;
+}
+
+constexpr BlockReader kBlockReader = {start_blocks, take_block};
 
 bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
 
@@ -461,6 +500,12 @@ const CustomScanMethods kScanMethods = {kNodeName, create_node_state<JoinProject
 const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 }  // namespace
+
+bool is_join_project(const CustomPath* path) { return path->methods == &kPathMethods; }
+
+const BlockReader* join_project_blocks(const CustomScanState* node) {
+  return node->methods == &kExecMethods ? &kBlockReader : nullptr;
+}
 
 void install_join_project_node() {
   RegisterCustomScanMethods(&kScanMethods);

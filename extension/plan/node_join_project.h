@@ -4,9 +4,17 @@
 // grouping and HAVING.
 #pragma once
 
+#include "extension/streams/block_reader.h"
+
+#include "extension/server/pg.h"
+
 namespace batmap::pg {
 
 /// Registers the node and puts its planner hook before the existing ones. Called once, at load.
 void install_join_project_node();
+
+bool is_join_project(const CustomPath* path);
+/// @return nullptr: it is another node
+const BlockReader* join_project_blocks(const CustomScanState* node);
 
 }  // namespace batmap::pg

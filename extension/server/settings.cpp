@@ -88,6 +88,9 @@ void define_settings() {
                            "Enables the planner's use of the engine for joins that are grouped by items of both sides.",
                            nullptr, &settings.enable_join_project, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr,
                            nullptr);
+  DefineCustomBoolVariable("batmap.enable_aggregate",
+                           "Enables the planner's use of aggregates that read the rows of batmap in blocks.", nullptr,
+                           &settings.enable_aggregate, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
   DefineCustomBoolVariable("batmap.enable_nearest",
                            "Enables the planner's use of a GIN index for the sets nearest to a set.", nullptr,
                            &settings.enable_nearest, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);

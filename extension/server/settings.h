@@ -16,6 +16,7 @@ struct Settings {
   int work_mem_kb;      // -1: follow work_mem of the server
   int on_truncation;    // OnTruncation
   bool enable_join_project;
+  bool enable_aggregate;
   bool enable_nearest;
   bool enable_kept_counts;
   int merge_interval_s;  // 0: the launcher sleeps

@@ -189,19 +189,24 @@ void open_stream(StreamScan* state) {
     if (state->block->may_be_nan(state->columns[k])) state->nan_columns[state->nan_count++] = k;
 }
 
+/// Goes to the next row, which is in `state->row` or in the block. @return false after the last one
+bool find_row(StreamScan* state) {
+  if (state->stream == nullptr || state->finished) return false;
+  RowBlock* const block = state->block;
+  const bool is_there =
+      block == nullptr ? state->stream->next(state->row) : block->next < block->rows || state->stream->fill_block();
+  if (is_there) return true;
+  state->finished = true;
+  state->stream->finish();
+  return false;
+}
+
 TupleTableSlot* next_row(ScanState* node) {
   StreamScan* const state = state_of(reinterpret_cast<CustomScanState*>(node));
   TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (!state->opened) open_stream(state);
-  if (state->stream == nullptr || state->finished) return slot;
+  if (!find_row(state)) return slot;
   RowBlock* const block = state->block;
-  const bool is_there =
-      block == nullptr ? state->stream->next(state->row) : block->next < block->rows || state->stream->fill_block();
-  if (!is_there) {
-    state->finished = true;
-    state->stream->finish();
-    return slot;
-  }
   const int columns = slot->tts_tupleDescriptor->natts;
   if (block == nullptr) {
     for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
@@ -215,6 +220,33 @@ TupleTableSlot* next_row(ScanState* node) {
   }
   return ExecStoreVirtualTuple(slot);
 }
+
+bool start_blocks(CustomScanState* node, ColumnSet) {
+  StreamScan* const state = state_of(node);
+  if (node->ss.ps.qual != nullptr) return false;
+  if (!state->opened) open_stream(state);
+  return true;
+}
+
+bool take_block(CustomScanState* node, RowBlock& rows) {
+  StreamScan* const state = state_of(node);
+  if (!find_row(state)) return false;
+  RowBlock* const block = state->block;
+  const int first_null = state->stream_columns - state->stream->null_columns();
+  const int columns = Min(node->ss.ss_ScanTupleSlot->tts_tupleDescriptor->natts, RowBlock::kMaxColumns);
+  rows = {};
+  for (int k = 0; k < columns; ++k) {
+    const int column = state->columns[k];
+    if (column >= first_null) continue;
+    rows.columns[k] = block == nullptr ? RowBlock::Column{&state->row[column], 0} : block->rest_of(column);
+    if (block != nullptr && block->may_be_nan(column)) rows.nan_is_null |= ColumnSet{1} << k;
+  }
+  rows.rows = block == nullptr ? 1 : block->rows - block->next;
+  if (block != nullptr) block->next = block->rows;
+  return true;
+}
+
+constexpr BlockReader kBlockReader = {start_blocks, take_block};
 
 bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
 
@@ -262,6 +294,12 @@ const CustomScanMethods kScanMethods = {kNodeName, create_node_state<StreamScan,
 const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 }  // namespace
+
+bool is_row_stream(const CustomPath* path) { return path->methods == &kPathMethods; }
+
+const BlockReader* row_stream_blocks(const CustomScanState* node) {
+  return node->methods == &kExecMethods ? &kBlockReader : nullptr;
+}
 
 void install_row_stream_node() {
   RegisterCustomScanMethods(&kScanMethods);

@@ -6,9 +6,17 @@
 // our functions must stand alone in FROM, without ordinality and without a reference to its whole row.
 #pragma once
 
+#include "extension/streams/block_reader.h"
+
+#include "extension/server/pg.h"
+
 namespace batmap::pg {
 
 /// Registers the node and puts its planner hook before the existing ones. Called once, at load.
 void install_row_stream_node();
+
+bool is_row_stream(const CustomPath* path);
+/// @return nullptr: it is another node
+const BlockReader* row_stream_blocks(const CustomScanState* node);
 
 }  // namespace batmap::pg

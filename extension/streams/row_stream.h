@@ -29,6 +29,11 @@ struct RowBlock {
     const Column& values = columns[column];
     return *reinterpret_cast<const Datum*>(static_cast<const char*>(values.first) + next * values.stride);
   }
+  /// The column from the next row on.
+  Column rest_of(int column) const {
+    const Column& values = columns[column];
+    return {static_cast<const char*>(values.first) + next * values.stride, values.stride};
+  }
   bool may_be_nan(int column) const { return (nan_is_null >> column & 1) != 0; }
 };
 

@@ -6,6 +6,7 @@
 
 #include "extension/input/row_reader.h"
 #include "extension/plan/query/join_sums.h"
+#include "extension/server/numeric.h"
 #include "extension/streams/pair_stream.h"
 #include "pairs/pair_sums.h"
 #include "relation/chunk.h"
@@ -22,7 +23,7 @@ constexpr char kForNumbers[] = "because of a number that the node cannot add up 
 // Digits after the point of a factor; a product has those of both. Leading zeros do not count among the digits of a value,
 // so a value that is small enough may have any number of them.
 constexpr int kMaxScale = 30;
-constexpr int kMaxSumDigits = 39;  // of a WideSum
+static_assert(2 * kMaxScale <= kMaxNumericScale);
 
 /// What a product takes of the factor of a side.
 enum class Take : int { kOne, kNumber, kIsThere };
@@ -379,26 +380,6 @@ SumsQuery query_of(const JoinProjectSpec& spec, RunningSums& sums, int aggregate
 }
 
 // ---- results
-
-/// @param scale  at most that of a product
-Datum numeric_of(WideSum sum, int scale) {
-  if (scale == 0 && sum >= INT64_MIN && sum <= INT64_MAX)
-    return DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(sum)));
-  constexpr int kMaxDigits = std::max(kMaxSumDigits, 2 * kMaxScale + 1);  // there is one before the point
-  Assert(scale <= 2 * kMaxScale);
-  char text[kMaxDigits + 3];  // a sign, the point, the end
-  char* at = text + sizeof text;
-  *--at = '\0';
-  const bool negative = sum < 0;
-  auto rest = negative ? -static_cast<unsigned __int128>(sum) : static_cast<unsigned __int128>(sum);
-  for (int digits = 0; rest != 0 || digits <= scale; ++digits) {
-    if (digits == scale && scale > 0) *--at = '.';
-    *--at = static_cast<char>('0' + static_cast<int>(rest % 10));
-    rest /= 10;
-  }
-  if (negative) *--at = '-';
-  return DirectFunctionCall3(numeric_in, CStringGetDatum(at), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-}
 
 Datum int8_of(WideSum sum) {
   if (sum < INT64_MIN || sum > INT64_MAX)

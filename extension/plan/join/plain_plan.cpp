@@ -42,22 +42,24 @@ void offer_path(RelOptInfo* output, Path* path, Path* plain, JoinProjectQuery& q
 
 namespace {
 
-bool check_aggregates(Node* node, void* context) {
+bool check_rights(Node* node, void* context) {
   if (node == nullptr) return false;
   if (IsA(node, Aggref)) {
     const Oid function = castNode(Aggref, node)->aggfnoid;
     const AclResult allowed = may_execute(function);
     if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_AGGREGATE, get_func_name(function));
   }
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(check_aggregates)), context);
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(check_rights)), context);
 }
 
 Plan* plain_plan_of(const CustomScan* scan) { return static_cast<Plan*>(llast(scan->custom_plans)); }
 
 }  // namespace
 
+void check_aggregates(const List* targets) { check_rights(reinterpret_cast<Node*>(const_cast<List*>(targets)), nullptr); }
+
 PlanState* begin_plain(const CustomScan* scan, EState* estate, int flags) {
-  check_aggregates(reinterpret_cast<Node*>(scan->custom_scan_tlist), nullptr);
+  check_aggregates(scan->custom_scan_tlist);
   return estate->es_plannedstmt->subplans != NIL ? ExecInitNode(plain_plan_of(scan), estate, flags) : nullptr;
 }
 

@@ -18,6 +18,9 @@ bool gives_columns(const Path* plain, List* columns);
 /// `query.refusal` says why not.
 void offer_path(RelOptInfo* output, Path* path, Path* plain, JoinProjectQuery& query);
 
+/// @throws an error if the role may not execute an aggregate in a list of targets
+void check_aggregates(const List* targets);
+
 /// Prepares a node. The plain plan is started when it is needed, because it may have a large hash table; but a subplan
 /// that both plans share must not be started again once it has run, so with subplans it is started here.
 /// @return the started plain plan, or nullptr

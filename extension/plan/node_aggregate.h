@@ -1,0 +1,11 @@
+// The plan node "BatmapAggregate": count(*), and sum, avg, min and max of int8 columns, over all rows of a table function or of a
+// join-project. The rows of a run lie in memory, many at a time, and the node reads them there. To hand them to the server's own
+// Aggregate, one row at a time, takes longer than to count many of them.
+#pragma once
+
+namespace batmap::pg {
+
+/// Registers the node and puts its planner hook before the existing ones. Called once, at load.
+void install_aggregate_node();
+
+}  // namespace batmap::pg
