@@ -105,8 +105,9 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
     return this;
   }
 
-  void want_columns(ColumnSet wanted) {
-    want(wanted);
+  void want_columns(const WantedRows& rows) {
+    want(rows);
+    const ColumnSet wanted = rows.columns;
     // Listed items need not occur, and then have no confidence and no lift.
     const ColumnSet ratios = one(kSupport) | one(kConfidence) | one(kConfidenceBa) | one(kLift);
     set_nan_is_null(ratios | (call().query.measure ? one(kScore) : 0));
@@ -197,7 +198,7 @@ RowStream* count_in_sets(const TableInput& input, CountPairsStream* stream) {
 /// The steps of a call over a query.
 /// @param first  the index of the query; that of the pairs follows, then the other arguments
 RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first, Oid item_type,
-                          ColumnSet wanted) {
+                          const WantedRows& wanted) {
   auto* const stream = new_stream<CountPairsStream>(operation, context);
   CountPairsCall& call = stream->call();
   query_input(fcinfo, context, operation, first, kQuery);
@@ -246,7 +247,7 @@ void rank_list(const Dictionary& items, Dictionary& listed, CountPairsCall& call
 
 /// The same over a relation.
 RowStream* count_in_relation(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first, Oid item_type,
-                             ColumnSet wanted) {
+                             const WantedRows& wanted) {
   auto* const stream = new_stream<CountPairsStream>(operation, context);
   CountPairsCall& call = stream->call();
   query_input(fcinfo, context, operation, first + 1, kPairsOfRelation);

@@ -109,8 +109,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
     return input_;
   }
 
-  /// @param wanted  the columns of the answer that are read
-  void want(ColumnSet wanted) { wanted_ = wanted; }
+  void want(const WantedRows& wanted) { wanted_ = wanted.columns; }
 
   /// Groups the events. After that, answers can be pulled.
   RowStream* run(const EpisodeQuery& query, const EventInput& rows) {
@@ -419,8 +418,7 @@ RowStream* find_episodes(const TableInput& input) {
   return answer(input, new_stream<Stream>(input.operation, input.context));
 }
 
-/// @param wanted  the columns that are read
-RowStream* find_frequent(const TableInput& input, ColumnSet wanted) {
+RowStream* find_frequent(const TableInput& input, const WantedRows& wanted) {
   auto* const stream = new_stream<FrequentEpisodes>(input.operation, input.context);
   stream->want(wanted);
   return answer(input, stream);
@@ -428,7 +426,7 @@ RowStream* find_frequent(const TableInput& input, ColumnSet wanted) {
 
 /// The episodes of counts. @param counts  a value of the type; 0: NULL
 RowStream* find_stored(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, struct varlena* counts,
-                       ColumnSet wanted) {
+                       const WantedRows& wanted) {
   auto* const stream = new_stream<FrequentEpisodes>(operation, context);
   stream->want(wanted);
   const std::byte* const value = counts != nullptr ? value_bytes(counts) : nullptr;

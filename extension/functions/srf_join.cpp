@@ -30,10 +30,12 @@ enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMet
 // The same over counts.
 enum CountsArgument { kCountsMinCount, kCountsTopK, kCountsPerItemTopK, kCountsMaxResults };
 
+constexpr int kCountColumn = 2;  // of the answer
+
 constexpr QueryArguments kQueries{kParams};
 
 /// Reads and checks the arguments after the inputs.
-const JoinQuery& read_arguments(const Arguments& arguments, JoinQuery& query) {
+const JoinQuery& read_arguments(const Arguments& arguments, const WantedRows& wanted, JoinQuery& query) {
   query.min_count = arguments.int8(kMinCount);
   query.distinct_only = arguments.boolean(kDistinctOnly).value_or(false);
   query.top_k = arguments.int8(kTopK);
@@ -46,6 +48,7 @@ const JoinQuery& read_arguments(const Arguments& arguments, JoinQuery& query) {
     query.device = device != nullptr ? selected_devices(device) : selected_devices();
     query.check();
   });
+  if (!query.distinct_only) limit_to_wanted(wanted, query);
   return query;
 }
 
@@ -78,11 +81,11 @@ class JoinStream final : public PairRowStream<JoinCall> {
 /// The steps of a call over two queries.
 /// @param first_query  its index; the second follows, then the other arguments
 RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_query,
-                        Oid left_type, Oid right_type) {
+                        Oid left_type, Oid right_type, const WantedRows& wanted) {
   auto* const stream = new_stream<JoinStream>(operation, context);
   query_input(fcinfo, context, operation, first_query, kQueries);
   const TableInput right = query_input(fcinfo, context, operation, first_query + 1, kQueries);
-  const JoinQuery& query = read_arguments(right.arguments(), stream->call().query);
+  const JoinQuery& query = read_arguments(right.arguments(), wanted, stream->call().query);
   const InnerQuery left = query_argument(fcinfo, first_query, first_query + 2, kQueries);
   const JoinRows rows =
       read_join_queries(left, right.query(), left_type, right_type, stream->call(), stream->call().logs, context);
@@ -91,11 +94,11 @@ RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
 
 /// The same over two relations.
 RowStream* join_relations(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_relation,
-                          Oid left_type, Oid right_type) {
+                          Oid left_type, Oid right_type, const WantedRows& wanted) {
   auto* const stream = new_stream<JoinStream>(operation, context);
   const int left = first_relation;
   const int right = first_relation + 1;
-  const JoinQuery& query = read_arguments({fcinfo, right + 1}, stream->call().query);
+  const JoinQuery& query = read_arguments({fcinfo, right + 1}, wanted, stream->call().query);
   if (PG_ARGISNULL(left) || PG_ARGISNULL(right)) return nullptr;  // batmap_relation_agg over no rows gives NULL
   MemoryMeter& meter = stream->call().meter;
   const JoinRows rows{"relation", relation_rows(fcinfo, left, context, operation, left_type, meter),
@@ -133,7 +136,7 @@ class JoinCountsStream final : public PairRowStream<PairRowsCall<PairQuery, Pair
 
 }  // namespace
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_counts) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_counts, kCountColumn) {
   constexpr int kCounts = 0;
   auto* const stream = new_stream<JoinCountsStream>("batmap_join_project", context);
   const Arguments arguments{fcinfo, kCounts + 1};
@@ -144,6 +147,7 @@ BATMAP_TABLE_FUNCTION(batmap_join_project_counts) {
   query.max_results = arguments.int8(kCountsMaxResults);
   query.supports = false;
   guarded([&] { query.check(); });
+  limit_to_wanted(wanted, query);
   if (PG_ARGISNULL(kCounts)) return nullptr;  // a sum over no rows is NULL
   const MemoryContext caller = MemoryContextSwitchTo(context);
   const std::byte* const counts = value_bytes(summed_copy(kSummedJoinCounts, fcinfo, kCounts));
@@ -156,30 +160,30 @@ BATMAP_FUNCTION(batmap_join_project_counts_support) {
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_query) {
-  return join_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);
+BATMAP_TABLE_FUNCTION(batmap_join_project_query, kCountColumn) {
+  return join_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_text_query) {
-  return join_queries(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID);
+BATMAP_TABLE_FUNCTION(batmap_join_project_text_query, kCountColumn) {
+  return join_queries(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_as_query) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_as_query, kCountColumn) {
   return join_queries(fcinfo, context, "batmap_join_project_as", 2, item_type_argument(fcinfo, 0),
-                      item_type_argument(fcinfo, 1));
+                      item_type_argument(fcinfo, 1), wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_relation) {
-  return join_relations(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);
+BATMAP_TABLE_FUNCTION(batmap_join_project_relation, kCountColumn) {
+  return join_relations(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_text_relation) {
-  return join_relations(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID);
+BATMAP_TABLE_FUNCTION(batmap_join_project_text_relation, kCountColumn) {
+  return join_relations(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_as_relation) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_as_relation, kCountColumn) {
   return join_relations(fcinfo, context, "batmap_join_project_as", 2, item_type_argument(fcinfo, 0),
-                        item_type_argument(fcinfo, 1));
+                        item_type_argument(fcinfo, 1), wanted);
 }
 
 BATMAP_FUNCTION(batmap_join_project_support) {

@@ -160,13 +160,21 @@ class KeptStream final : public SupportStream<KeptCall> {
 
 // ---- steps
 
+/// Pairs that a measure ranks, and partners, have another order than that of their counts.
+template <typename Stream>
+void want(Stream* stream, const WantedRows& wanted) {
+  PairQuery& query = stream->call().query;
+  if (!query.measure && !query.partners) limit_to_wanted(wanted, query);
+  stream->want(wanted);
+}
+
 /// The steps of a call over rows.
-RowStream* find_pairs(const TableInput& input, const PairArguments& places, ColumnSet wanted) {
+RowStream* find_pairs(const TableInput& input, const PairArguments& places, const WantedRows& wanted) {
   auto* const stream = new_stream<PairStream>(input.operation, input.context);
   PairCall& call = stream->call();
   ItemLists lists = item_lists(call.query, places);
   const PairQuery& query = read_arguments(input.arguments(), places, input.item_type, lists, call.query);
-  stream->want(wanted);
+  want(stream, wanted);
   const std::optional<InputRows> rows = read_rows(input, call, call.log, lists);
   return rows ? stream->run(query, *rows) : nullptr;
 }
@@ -175,13 +183,13 @@ RowStream* find_pairs(const TableInput& input, const PairArguments& places, Colu
 /// @param index      of the counts among the arguments
 /// @param item_type  of an _of form; InvalidOid: items are integers
 RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
-                              const PairArguments& places, ColumnSet wanted, Oid item_type = InvalidOid) {
+                              const PairArguments& places, const WantedRows& wanted, Oid item_type = InvalidOid) {
   auto* const stream = new_stream<PairCountsStream>(operation, context);
   PairQuery& query = stream->call().query;
   ItemLists lists = item_lists(query, places);
   const Arguments arguments{fcinfo, index + 1};
   read_arguments(arguments, places, item_type, lists, query);
-  stream->want(wanted);
+  want(stream, wanted);
   if (PG_ARGISNULL(index)) return nullptr;  // an aggregate over no rows gives NULL
   const MemoryContext caller = MemoryContextSwitchTo(context);
   struct varlena* const counts = summed_copy(kSummedPairCounts, fcinfo, index);
@@ -199,14 +207,14 @@ RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, co
 /// are made of them.
 template <typename Stream>
 RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation,
-                           const PairArguments& places, ColumnSet wanted) {
+                           const PairArguments& places, const WantedRows& wanted) {
   constexpr bool kAll = std::is_same_v<Stream, KeptStream>;
   KeptRoom* const room = reserve_kept_room(context);
   auto* const stream = new_stream<Stream>(operation, context);
   PairQuery& query = stream->call().query;
   ItemLists lists = item_lists(query, places);
   read_arguments({fcinfo, 1}, places, InvalidOid, lists, query);
-  stream->want(wanted);
+  want(stream, wanted);
   if (PG_ARGISNULL(0)) return nullptr;
   ArrayType* const items = PG_ARGISNULL(1 + places.items) ? nullptr : PG_GETARG_ARRAYTYPE_P(1 + places.items);
   const KeptAnswer answer = read_kept_answer(PG_GETARG_OID(0), items, context, room);
@@ -222,7 +230,7 @@ RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const
 }
 
 RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation,
-                           const PairArguments& places, ColumnSet wanted) {
+                           const PairArguments& places, const WantedRows& wanted) {
   if (PG_ARGISNULL(1 + places.items)) return find_kept_pairs<KeptStream>(fcinfo, context, operation, places, wanted);
   return find_kept_pairs<PairCountsStream>(fcinfo, context, operation, places, wanted);
 }
@@ -257,42 +265,46 @@ void expect_partners(const PlannedCall& call, CallEstimate& estimate) {
 
 }  // namespace
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_query) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_query, kSupportCount) {
   return find_pairs(query_input(fcinfo, context, "batmap_pairs", 0, kPairsQuery), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_text_query) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_query, kSupportCount) {
   return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 0, kPairsQuery, TEXTOID), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_as_query) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_query, kSupportCount) {
   return find_pairs(query_input(fcinfo, context, "batmap_pairs_as", 1, kPairsQuery, item_type_argument(fcinfo)), kPairs,
                     wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_relation) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_relation, kSupportCount) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs", 0), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_text_relation) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_relation, kSupportCount) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 0, TEXTOID), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_as_relation) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_relation, kSupportCount) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs_as", 1, item_type_argument(fcinfo)), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_counts) { return find_counted_pairs(fcinfo, context, "batmap_pairs", 0, kPairs, wanted); }
+BATMAP_TABLE_FUNCTION(batmap_pairs_counts, kSupportCount) {
+  return find_counted_pairs(fcinfo, context, "batmap_pairs", 0, kPairs, wanted);
+}
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts, kSupportCount) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 0, kPairs, wanted, TEXTOID);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_as_counts) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_counts, kSupportCount) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs_as", 1, kPairs, wanted, item_type_argument(fcinfo));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_kept) { return find_kept_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted); }
+BATMAP_TABLE_FUNCTION(batmap_pairs_kept, kSupportCount) {
+  return find_kept_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted);
+}
 
 BATMAP_TABLE_FUNCTION(batmap_partners_kept) {
   return find_kept_pairs(fcinfo, context, "batmap_partners", kPartners, wanted);

@@ -24,6 +24,7 @@
 #include "extension/plan/query/join_sums.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
+#include "extension/streams/sorted_limit.h"
 
 #include "extension/server/pg.h"
 
@@ -179,16 +180,12 @@ bool fixed_value(JoinProjectState* state, ExprState* expression, int64_t& value)
 
 /// @return false if no row can be an answer
 bool read_bounds(JoinProjectState* state, JoinProjectBounds& bounds) {
-  constexpr int64_t kMaxBest = 100000;  // above this, the heap of the best pairs costs more than it saves
   int64_t value;
   if (state->threshold != nullptr) {
     if (!fixed_value(state, state->threshold, value) || (state->spec.threshold_excluded && value == INT64_MAX)) return false;
     bounds.min_count = Max(1, value + state->spec.threshold_excluded);
   }
-  int64_t offset = 0;
-  if (state->limit == nullptr || !fixed_value(state, state->limit, value)) return true;
-  if (state->offset != nullptr && !fixed_value(state, state->offset, offset)) offset = 0;
-  if (value > 0 && offset >= 0 && value <= kMaxBest && offset <= kMaxBest) bounds.best = value + offset;
+  bounds.best = rows_in_front(state->limit, state->offset, state->base.ss.ps.ps_ExprContext);
   return true;
 }
 

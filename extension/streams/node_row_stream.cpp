@@ -2,12 +2,14 @@
 #include "extension/streams/node_row_stream.h"
 
 #include <cstring>
+#include <optional>
 
 #include "extension/server/node_state.h"
 #include "extension/server/own_aggregate.h"
 #include "extension/server/plan_numbers.h"
 #include "extension/streams/explain_inputs.h"
 #include "extension/streams/row_stream.h"
+#include "extension/streams/sorted_limit.h"
 
 #include "extension/server/pg.h"
 
@@ -21,25 +23,25 @@ set_rel_pathlist_hook_type next_pathlist_hook = nullptr;
 
 // ---- planning
 
-/// Whether a function is one of ours that returns a stream. This loads no library: the planner has called the
-/// support function before, and the function must be of the same library.
-bool is_streamed(Oid function) {
+/// The table function of ours that is this function. This loads no library: the planner has called the
+/// support function before, and the function must be of the same library. @return nullptr: it is none of ours
+const TableFunction* table_function(Oid function) {
   const Oid support = get_func_support(function);
   const char* const library = OidIsValid(support) ? library_of(support) : nullptr;
   const char* const own = library != nullptr ? library_of(function) : nullptr;
-  if (own == nullptr || strcmp(own, library) != 0) return false;
+  if (own == nullptr || strcmp(own, library) != 0) return nullptr;
   // Compares the address, because a function of another library may have the same name. A function that runs
   // as its owner or with settings of its own has another address, too.
   FmgrInfo info;
   fmgr_info(function, &info);
-  return TableFunction::find(info.fn_addr) != nullptr;
+  return TableFunction::find(info.fn_addr);
 }
 
 /// The call that the node would make for this relation. @return nullptr if the node cannot replace the scan
 FuncExpr* streamed_call(const RelOptInfo* rel, const RangeTblEntry* entry) {
   if (entry->rtekind != RTE_FUNCTION || entry->funcordinality || list_length(entry->functions) != 1) return nullptr;
   Node* const call = linitial_node(RangeTblFunction, entry->functions)->funcexpr;
-  if (call == nullptr || !IsA(call, FuncExpr) || !is_streamed(castNode(FuncExpr, call)->funcid)) return nullptr;
+  if (call == nullptr || !IsA(call, FuncExpr) || table_function(castNode(FuncExpr, call)->funcid) == nullptr) return nullptr;
   // The rows of the node have columns only; they have no whole-row value.
   if (!bms_is_empty(rel->attr_needed[InvalidAttrNumber - rel->min_attr])) return nullptr;
   Bitmapset* columns = nullptr;
@@ -97,6 +99,21 @@ List* wanted_columns(const RelOptInfo* rel, List* targets, List* clauses) {
   return columns;
 }
 
+/// What the query wants of the scan if that stands alone in FROM, has no conditions, and is sorted by the count column.
+std::optional<SortedLimit> wanted_best(PlannerInfo* root, const RelOptInfo* rel, Oid function, const List* clauses) {
+  const int column = table_function(function)->count_column();
+  const Query* const parse = root->parse;
+  if (column == TableFunction::kNone || clauses != NIL || !bms_equal(root->all_baserels, rel->relids) || parse->hasAggs ||
+      parse->groupClause != NIL || parse->groupingSets != NIL || parse->havingQual != nullptr)
+    return std::nullopt;
+  std::optional<SortedLimit> wanted = sorted_limit(root);
+  if (!wanted || !IsA(wanted->sorted, Var)) return std::nullopt;
+  const auto* const sorted = castNode(Var, wanted->sorted);
+  if (sorted->varno != static_cast<int>(rel->relid) || sorted->varattno != column + 1 || sorted->varlevelsup != 0)
+    return std::nullopt;
+  return wanted;
+}
+
 Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targets, List* clauses, List*) {
   RangeTblEntry* const entry = planner_rt_fetch(rel->relid, root);
   CustomScan* const scan = makeNode(CustomScan);
@@ -105,8 +122,12 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
   scan->scan.scanrelid = 0;  // there is no table to open: custom_scan_tlist describes the rows
   scan->flags = path->flags;
   scan->methods = scan_methods();
-  scan->custom_exprs = list_make1(linitial_node(RangeTblFunction, entry->functions)->funcexpr);
-  scan->custom_private = put_number(NIL, list_length(entry->eref->colnames));
+  Node* const call = linitial_node(RangeTblFunction, entry->functions)->funcexpr;
+  scan->custom_exprs = list_make1(call);
+  const std::optional<SortedLimit> best = wanted_best(root, rel, castNode(FuncExpr, call)->funcid, clauses);
+  if (best) scan->custom_exprs = lappend(scan->custom_exprs, copyObjectImpl(best->limit));
+  if (best && best->offset != nullptr) scan->custom_exprs = lappend(scan->custom_exprs, copyObjectImpl(best->offset));
+  scan->custom_private = put_number(put_number(NIL, best && best->ties ? 1 : 0), list_length(entry->eref->colnames));
   ListCell* cell;
   foreach (cell, wanted_columns(rel, targets, clauses)) {
     auto* const column = lfirst_node(Var, cell);
@@ -123,6 +144,9 @@ struct StreamScan {
   CustomScanState base;  // first member: the server sees this
   FuncExpr* call;
   List* arguments;   // list of ExprState
+  ExprState* limit;  // only so many rows are read, those with the largest counts; nullptr: all
+  ExprState* offset;
+  bool ties;
   int* columns;      // [columns of the node] index of each in the stream
   int* nan_columns;  // [nan_count] columns of the node whose NaN stands for NULL
   int nan_count;
@@ -153,11 +177,18 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   if (state->table_function == nullptr)
     elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
   state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
+  const auto bound = [&](int number) {
+    if (list_length(scan->custom_exprs) <= number) return static_cast<ExprState*>(nullptr);
+    return ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, number)), &node->ss.ps);
+  };
+  state->limit = bound(1);
+  state->offset = bound(2);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
   PlanNumbers numbers(scan->custom_private);
+  state->ties = numbers.next() != 0;
   state->stream_columns = numbers.next();
   state->row = static_cast<Datum*>(palloc0(static_cast<Size>(state->stream_columns) * sizeof(Datum)));
-  const int columns = list_length(scan->custom_private) - 1;
+  const int columns = list_length(scan->custom_private) - 2;
   state->columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
   for (int k = 0; k < columns; ++k) state->columns[k] = numbers.next() - 1;
   state->nan_columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
@@ -177,8 +208,8 @@ void open_stream(StreamScan* state) {
   }
   const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
   const int columns = slot->tts_tupleDescriptor->natts;
-  ColumnSet wanted = 0;
-  for (int k = 0; k < columns; ++k) wanted |= ColumnSet{1} << state->columns[k];
+  WantedRows wanted{0, rows_in_front(state->limit, state->offset, values), state->ties};
+  for (int k = 0; k < columns; ++k) wanted.columns |= ColumnSet{1} << state->columns[k];
   state->stream = state->table_function->open(fcinfo, state->context, wanted);
   state->block = state->stream == nullptr ? nullptr : state->stream->block();
   MemoryContextSwitchTo(caller);
@@ -280,8 +311,10 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   const ParamListInfo params = node->ss.ps.state->es_param_list_info;
   ExplainPropertyText("Function", get_func_name(state->call->funcid), es);
   explain_queries(state->call, params, es);
+  List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+  if (state->limit != nullptr)
+    ExplainPropertyText("Best", deparse_expression(reinterpret_cast<Node*>(state->limit->expr), names, true, false), es);
   if (es->verbose) {
-    List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
     ExplainPropertyText("Function Call", deparse_expression(reinterpret_cast<Node*>(state->call), names, true, false), es);
   }
   if (es->analyze && state->stream != nullptr) state->stream->explain(es);

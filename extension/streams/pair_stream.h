@@ -27,6 +27,14 @@ struct PairRowsCall : RunCall {
   PairBatch batch;
 };
 
+/// Lets a run keep only the rows that are wanted, unless the arguments of the call limit them already.
+template <typename Query>
+void limit_to_wanted(const WantedRows& wanted, Query& query) {
+  if (!wanted.best || query.top_k || query.per_item_top_k || query.max_results) return;
+  query.top_k = wanted.best;
+  query.ties = wanted.ties;
+}
+
 template <typename Call>
 class PairRowStream : public RunStream<Call> {
  public:

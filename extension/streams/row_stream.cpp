@@ -41,7 +41,7 @@ Datum materialize(FunctionCallInfo fcinfo, OpenStream open) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap run", ALLOCSET_DEFAULT_SIZES);
-  if (RowStream* const stream = open(fcinfo, context, kAllColumns); stream != nullptr) {
+  if (RowStream* const stream = open(fcinfo, context, {}); stream != nullptr) {
     auto* const values = static_cast<Datum*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(Datum)));
     auto* const nulls = static_cast<bool*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(bool)));
     std::fill_n(nulls + result->setDesc->natts - stream->null_columns(), stream->null_columns(), true);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "extension/server/pg.h"
 
@@ -42,6 +43,13 @@ using ColumnSet = uint32_t;
 
 constexpr ColumnSet kAllColumns = ~ColumnSet{0};
 
+/// What the plan above reads of a stream.
+struct WantedRows {
+  ColumnSet columns = kAllColumns;
+  std::optional<int64_t> best;  // only this many rows, those with the largest counts (TableFunction::count_column)
+  bool ties = false;            // and all with the count of the last of them, because more columns order them
+};
+
 class RowStream {
  public:
   /// The number of last columns that are NULL in every row. No other column is ever NULL.
@@ -65,7 +73,7 @@ class RowStream {
 
 /// Makes the stream of one call in `context`. The stream may allocate there, and `context` lives longer than
 /// it. The arguments are not needed after the return. @return nullptr: no rows
-using OpenStream = RowStream* (*)(FunctionCallInfo fcinfo, MemoryContext context, ColumnSet wanted);
+using OpenStream = RowStream* (*)(FunctionCallInfo fcinfo, MemoryContext context, const WantedRows& wanted);
 
 /// Puts all rows of the stream into the tuplestore of the call, as a table function must if it is not a plan node.
 Datum materialize(FunctionCallInfo fcinfo, OpenStream open);
@@ -74,7 +82,11 @@ Datum materialize(FunctionCallInfo fcinfo, OpenStream open);
 /// a list when the library is loaded.
 class TableFunction {
  public:
-  TableFunction(PGFunction address, OpenStream open) noexcept : address_(address), open_(open), next_(first_) {
+  static constexpr int kNone = -1;
+
+  /// @param count_column  the column by which the stream can find the best rows, from 0; kNone: it cannot
+  TableFunction(PGFunction address, OpenStream open, int count_column = kNone) noexcept
+      : address_(address), open_(open), count_column_(count_column), next_(first_) {
     first_ = this;
   }
   TableFunction(const TableFunction&) = delete;
@@ -83,25 +95,27 @@ class TableFunction {
   /// The table function of the library at this address. @return nullptr if there is none
   static const TableFunction* find(PGFunction address);
 
-  RowStream* open(FunctionCallInfo fcinfo, MemoryContext context, ColumnSet wanted) const {
+  RowStream* open(FunctionCallInfo fcinfo, MemoryContext context, const WantedRows& wanted) const {
     return open_(fcinfo, context, wanted);
   }
+  int count_column() const { return count_column_; }
 
  private:
   static inline const TableFunction* first_ = nullptr;
 
   PGFunction address_;
   OpenStream open_;
+  int count_column_;
   const TableFunction* next_;
 };
 
 }  // namespace batmap::pg
 
 /// Defines an exported table function, which SQL can call and which the plan node finds. Its body is an OpenStream:
-/// it sees `fcinfo`, `context` and `wanted`.
-#define BATMAP_TABLE_FUNCTION(name)                                                                                 \
-  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context, batmap::pg::ColumnSet); \
-  BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }                                    \
-  static const batmap::pg::TableFunction table_function_##name(name, open_##name);                                  \
-  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context,                         \
-                                            [[maybe_unused]] batmap::pg::ColumnSet wanted)
+/// it sees `fcinfo`, `context` and `wanted`. After the name, the count column of the TableFunction may follow.
+#define BATMAP_TABLE_FUNCTION(name, ...)                                                                                    \
+  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context, const batmap::pg::WantedRows&); \
+  BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }                                            \
+  static const batmap::pg::TableFunction table_function_##name(name, open_##name __VA_OPT__(, ) __VA_ARGS__);               \
+  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context,                                 \
+                                            [[maybe_unused]] const batmap::pg::WantedRows& wanted)

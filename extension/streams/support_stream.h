@@ -51,9 +51,9 @@ class SupportStream : public PairRowStream<Call> {
   int null_columns() const override { return call().query.measure ? 0 : 1; }
 
   /// To be called before the run is made.
-  void want(ColumnSet wanted) {
-    wanted_ = wanted;
-    call().query.supports = needs_supports(wanted, call().query.partners);
+  void want(const WantedRows& wanted) {
+    wanted_ = wanted.columns;
+    call().query.supports = needs_supports(wanted.columns, call().query.partners);
     this->set_nan_is_null(call().query.partners ? one(kPartnerScore) : call().query.measure ? one(kScore) : 0);
   }
 

@@ -8,6 +8,10 @@ namespace batmap {
 
 namespace {
 
+/// So many pairs more than four times k may wait for the end of the count. If more have the support of the k-th, all are
+/// counted again.
+constexpr uint64_t kMaxTies = 65536;
+
 constexpr size_t kPollScores = 256;  // scores between two polls of the token; some measures take a tenth of a millisecond
 
 }  // namespace
@@ -31,6 +35,7 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
     best_per_item_.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
   }
   if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.ranking);
+  if (selection_.top_k && selection_.ties) ties_.emplace(meter);
   for (int worker = 0; worker < options_.threads; ++worker) {
     counts_.emplace_back(meter);
     found_.emplace_back(meter);
@@ -106,7 +111,8 @@ uint64_t PairAnswers::max_bytes(uint64_t pairs) const {
   const auto results = static_cast<double>(std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2);
   const double counts = 3 * sizeof(PairCount);
   const double task = static_cast<double>(std::min(counter_->max_results(), pairs)) + 64;
-  const double best = static_cast<double>(std::min<uint64_t>(selection_.top_k.value_or(0), pairs));
+  const uint64_t kept = selection_.ties ? 4 * selection_.top_k.value_or(0) + kMaxTies : selection_.top_k.value_or(0);
+  const double best = static_cast<double>(std::min(kept, pairs));
   const double rows = selects_ ? results * counts
                                : results * static_cast<double>(PairList::bytes_of_row(selection_.supports)) +
                                      static_cast<double>(threads) * counts;
@@ -207,10 +213,27 @@ void PairAnswers::next_diagonal(PairBatch& batch) {
   batch = some_.batch();
 }
 
+void PairAnswers::offer(const PairRow& row) {
+  best_->offer(row);
+  if (!ties_ || row.support < best_->threshold()) return;
+  ties_->push_back(row);
+  const uint64_t most = 4 * static_cast<uint64_t>(*selection_.top_k) + kMaxTies;
+  if (ties_->size() < most) return;
+  drop_ties();
+  if (ties_->size() > most / 2) ties_.reset();
+}
+
+/// Drops the pairs with less support than the k-th.
+void PairAnswers::drop_ties() {
+  PairRow* const end = std::remove_if(ties_->begin(), ties_->end(),
+                                      [least = best_->threshold()](const PairRow& row) { return row.support < least; });
+  ties_->shrink(static_cast<size_t>(end - ties_->begin()));
+}
+
 void PairAnswers::offer_diagonal() {
   for (uint32_t item = 0; item < values_.size(); ++item) {
     if (item % kPollScores == 0) options_.cancel.throw_if_requested();
-    if (support(item) >= min_count_) best_->offer(row(item, item, support(item)));
+    if (support(item) >= min_count_) offer(row(item, item, support(item)));
   }
 }
 
@@ -234,7 +257,7 @@ void PairAnswers::select() {
     } else if (best_per_item_)
       best_per_item_->offer(pair.a, pair.b, pair.count, selection_.ranking.score(row(pair.a, pair.b, pair.count)));
     else if (pair.count >= min_count_)
-      best_->offer(row(pair.a, pair.b, pair.count));
+      offer(row(pair.a, pair.b, pair.count));
   }
   recycle(std::move(*found));
   if (best_per_item_) return;
@@ -254,7 +277,13 @@ void PairAnswers::count_ties() {
 void PairAnswers::finish_selection() {
   if (selection_.diagonal) offer_diagonal();
   if (selection_.ties) {
-    count_ties();
+    if (!ties_) {
+      count_ties();
+      return;
+    }
+    drop_ties();
+    best_.reset();
+    selected_ = std::move(ties_);
     return;
   }
   GrowingBuffer<PairRow> all(*options_.memory);

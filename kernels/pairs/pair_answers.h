@@ -39,7 +39,7 @@ struct PairSelection {
   std::function<bool(uint32_t rank)> has_partners = {};
   std::optional<int64_t> max_results;
   PairRanking ranking;   // for the top-k forms
-  bool ties = false;     // top_k: all pairs with at least the support of the k-th, in the counter's order
+  bool ties = false;     // top_k, by support: all pairs with at least the support of the k-th, in no order
   bool supports = true;  // answers have the supports of their items
   PairOrder order = PairOrder::kByValue;
   bool distinct_only = false;  // the threshold is handed over as the support of each pair
@@ -90,6 +90,8 @@ class PairAnswers {
   void select();
   void finish_selection();
   void count_ties();
+  void offer(const PairRow& row);
+  void drop_ties();
   void offer_diagonal();
   void offer_partner(uint32_t item, uint32_t partner, uint64_t count);
   PairRow directed_row(uint32_t item, uint32_t partner, uint64_t count) const {
@@ -116,10 +118,11 @@ class PairAnswers {
   uint64_t tasks_begun_ = 0;
   uint64_t tasks_done_ = 0;
   bool done_ = false;
-  bool selects_;                     // counts are offered to a top-k form; otherwise they become answers at once
-  uint32_t diagonal_ = 0;            // the next item for `diagonal`
-  std::atomic<uint64_t> min_count_;  // rises while the k best are searched for
-  std::optional<BestPairs> best_;    // with top_k, until selected_ is set
+  bool selects_;                                // counts are offered to a top-k form; otherwise they become answers at once
+  uint32_t diagonal_ = 0;                       // the next item for `diagonal`
+  std::atomic<uint64_t> min_count_;             // rises while the k best are searched for
+  std::optional<BestPairs> best_;               // with top_k, until selected_ is set
+  std::optional<GrowingBuffer<PairRow>> ties_;  // with `ties`: what may be an answer; none: it became too much
   std::optional<BestPairsPerItem> best_per_item_;   // with per_item_top_k, until selected_ is set
   std::optional<GrowingBuffer<PairRow>> selected_;  // with a top-k form: all answers, in order
   std::optional<Found> counted_;                    // without: the results of the current task

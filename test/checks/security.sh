@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
-declared=$(grep -ohE "^BATMAP_(TABLE_)?FUNCTION\([a-z_0-9]+\)" -r extension | sed 's/.*(//; s/)//' | LC_ALL=C sort -u)
+declared=$(grep -ohE "^BATMAP_(TABLE_)?FUNCTION\([a-z_0-9]+[,)]" -r extension | sed 's/.*(//; s/[,)]//' | LC_ALL=C sort -u)
 listed=$(sed -n '/^## Exported functions/,$p' SECURITY.md | grep -oE '`batmap_[a-z_0-9]+`' | tr -d '`' | LC_ALL=C sort -u)
 status=0
 difference=$(LC_ALL=C comm -3 <(echo "$declared") <(echo "$listed"))

@@ -76,8 +76,6 @@ bool respects_equality(Oid comparison, Oid type) {
 
 }  // namespace
 
-bool is_plain(Node* expression) { return !contain_volatile_functions(expression) && !contain_subplans(expression); }
-
 int side_of(PlannerInfo* root, const JoinProjectQuery& query, Node* expression) {
   const Relids relids = pull_varnos(root, expression);
   if (bms_is_empty(relids)) return -1;

@@ -2,15 +2,13 @@
 #pragma once
 
 #include "extension/plan/query/join_project_query.h"
+#include "extension/streams/sorted_limit.h"
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
 inline Node* node_of(void* node) { return static_cast<Node*>(node); }
-
-/// Has it the same value each time, and no subquery?
-bool is_plain(Node* expression);
 
 /// The side whose relations an expression reads; -1: none, or both.
 int side_of(PlannerInfo* root, const JoinProjectQuery& query, Node* expression);

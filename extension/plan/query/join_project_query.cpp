@@ -235,11 +235,6 @@ bool is_whole_count(const JoinProjectQuery& query, Node* expression) {
   return false;
 }
 
-/// Does the value stay the same during a run?
-bool is_fixed(PlannerInfo* root, Node* expression) {
-  return bms_is_empty(pull_varnos(root, expression)) && !contain_agg_clause(expression) && is_plain(expression);
-}
-
 }  // namespace
 
 /// The bound is a constant or a parameter. Another expression could raise an error, also when there is no group
@@ -327,18 +322,11 @@ void take_having(JoinProjectQuery& query, List* having) {
 }
 
 void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
-  const Query* const parse = root->parse;
-  if (query.finer || query.adds_up || query.quals != NIL || parse->sortClause == NIL || parse->limitCount == nullptr ||
-      parse->distinctClause != NIL || parse->hasWindowFuncs)
-    return;
-  const auto* const first = linitial_node(SortGroupClause, parse->sortClause);
-  Node* const sorted = get_sortgroupclause_expr(const_cast<SortGroupClause*>(first), root->processed_tlist);
-  if (!is_whole_count(query, sorted) ||
-      get_op_opfamily_strategy(first->sortop, INTEGER_BTREE_FAM_OID) != BTGreaterStrategyNumber)
-    return;
-  if (!is_fixed(root, parse->limitCount) || (parse->limitOffset != nullptr && !is_fixed(root, parse->limitOffset))) return;
-  query.limit = parse->limitCount;
-  query.offset = parse->limitOffset;
+  if (query.finer || query.adds_up || query.quals != NIL) return;
+  const std::optional<SortedLimit> wanted = sorted_limit(root);
+  if (!wanted || !is_whole_count(query, wanted->sorted)) return;
+  query.limit = wanted->limit;
+  query.offset = wanted->offset;
 }
 
 bool rows_may_repeat(PlannerInfo* root, const JoinProjectQuery& query) {

@@ -127,6 +127,26 @@ TEST(BagRun, TheDiagonalWithoutBagsIsTheSupport) {
   }
 }
 
+// More pairs than may wait for the end of the count: all have the support of the k-th, or nearly all until the last items.
+TEST(BagRun, VeryManyTies) {
+  constexpr int64_t kItems = 420;
+  std::vector<TidItem> rows;
+  for (int64_t item = 0; item < kItems; ++item) rows.push_back({1, item});
+  for (const int64_t k : {1, 2, 1000}) {
+    PairQuery query;
+    query.top_k = k;
+    query.ties = true;
+    EXPECT_EQ(run_pairs(rows, query).size(), kItems * (kItems - 1) / 2) << k;
+  }
+  for (int64_t item = kItems - 3; item < kItems; ++item) rows.push_back({2, item});
+  for (const int64_t k : {1, 3, 4}) {
+    PairQuery query;
+    query.top_k = k;
+    query.ties = true;
+    EXPECT_EQ(run_pairs(rows, query).size(), k > 3 ? kItems * (kItems - 1) / 2 : 3) << k;
+  }
+}
+
 TEST(BagRun, TiesOfTheBest) {
   for (const Shape& shape : shapes())
     for (const bool diagonal : {false, true})

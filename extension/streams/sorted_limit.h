@@ -1,0 +1,29 @@
+// ORDER BY a count, most first, with LIMIT: a run then need keep only its best rows.
+#pragma once
+
+#include <optional>
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// Has an expression the same value each time, and no subquery?
+bool is_plain(Node* expression);
+
+/// The order and the limit of a query.
+struct SortedLimit {
+  Node* sorted;  // the expression by which the query sorts first, the largest value first
+  Node* limit;
+  Node* offset;  // nullptr: there is none
+  bool ties;     // rows with equal values are not all the same to the query
+};
+
+/// @return nothing if the query has another order, or if its limit may change or does not count the rows that are sorted
+std::optional<SortedLimit> sorted_limit(PlannerInfo* root);
+
+/// The number of rows that LIMIT and OFFSET take from the front. Runs when the plan does.
+/// @param limit, offset  nullptr: there is none
+/// @return nothing if all are wanted, or so many that keeping the best ones saves nothing
+std::optional<int64_t> rows_in_front(ExprState* limit, ExprState* offset, ExprContext* context);
+
+}  // namespace batmap::pg
