@@ -47,6 +47,10 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
 // Positions of the arguments after the query.
 enum Argument { kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kMethod, kDevice, kParams };
 
+enum Column { kIdA, kIdB, kIntersection, kJaccard };
+
+constexpr ColumnSet kRanked = one(kIntersection) | one(kJaccard);
+
 constexpr QueryArguments kQueryArguments{kParams};
 
 CollectedSets& read_sets(const TableInput& input, AllPairsCall& call) {
@@ -58,7 +62,13 @@ CollectedSets& read_sets(const TableInput& input, AllPairsCall& call) {
   return *call.sets;
 }
 
-const AllPairsQuery& read_arguments(const Arguments& arguments, AllPairsQuery& query) {
+/// Lets the run keep only the rows that are wanted, if it ranks by their order and the arguments do not limit them already.
+void limit_to_wanted(const WantedRows& wanted, AllPairsQuery& query) {
+  if (!wanted.best || wanted.ties || query.top_k || query.per_item_top_k || query.max_results) return;
+  if (wanted.best_column == (query.min_jaccard ? kJaccard : kIntersection)) query.top_k = wanted.best;
+}
+
+void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
   query.min_count = arguments.int8(kMinCount);
   query.min_jaccard = arguments.float8(kMinJaccard);
   query.top_k = arguments.int8(kTopK);
@@ -71,30 +81,31 @@ const AllPairsQuery& read_arguments(const Arguments& arguments, AllPairsQuery& q
     query.device = device != nullptr ? selected_devices(device) : selected_devices();
     query.check();
   });
-  return query;
 }
 
 /// The steps of a call.
-RowStream* find_set_pairs(const TableInput& input) {
+RowStream* find_set_pairs(const TableInput& input, const WantedRows& wanted) {
   auto* const stream = new_stream<AllPairsStream>(input.operation, input.context);
-  const AllPairsQuery& query = read_arguments(input.arguments(), stream->call().query);
-  CollectedSets& sets = read_sets(input, stream->call());
-  return stream->run(query, sets);
+  AllPairsCall& call = stream->call();
+  read_arguments(input.arguments(), call.query);
+  limit_to_wanted(wanted, call.query);
+  CollectedSets& sets = read_sets(input, call);
+  return stream->run(call.query, sets);
 }
 
 }  // namespace
 
-BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
-  return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs", 0, kQueryArguments));
+BATMAP_TABLE_FUNCTION(batmap_all_pairs, kRanked) {
+  return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs", 0, kQueryArguments), wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_all_pairs_text_query) {
-  return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs_of", 0, kQueryArguments, TEXTOID));
+BATMAP_TABLE_FUNCTION(batmap_all_pairs_text_query, kRanked) {
+  return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs_of", 0, kQueryArguments, TEXTOID), wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_all_pairs_as_query) {
+BATMAP_TABLE_FUNCTION(batmap_all_pairs_as_query, kRanked) {
   return find_set_pairs(
-      query_input(fcinfo, context, "batmap_all_pairs_as", 1, kQueryArguments, item_type_argument(fcinfo, 0)));
+      query_input(fcinfo, context, "batmap_all_pairs_as", 1, kQueryArguments, item_type_argument(fcinfo, 0)), wanted);
 }
 
 BATMAP_FUNCTION(batmap_all_pairs_support) {

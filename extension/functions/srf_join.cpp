@@ -136,7 +136,7 @@ class JoinCountsStream final : public PairRowStream<PairRowsCall<PairQuery, Pair
 
 }  // namespace
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_counts, kCountColumn) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_counts, one(kCountColumn)) {
   constexpr int kCounts = 0;
   auto* const stream = new_stream<JoinCountsStream>("batmap_join_project", context);
   const Arguments arguments{fcinfo, kCounts + 1};
@@ -160,28 +160,28 @@ BATMAP_FUNCTION(batmap_join_project_counts_support) {
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_query, kCountColumn) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_query, one(kCountColumn)) {
   return join_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_text_query, kCountColumn) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_text_query, one(kCountColumn)) {
   return join_queries(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_as_query, kCountColumn) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_as_query, one(kCountColumn)) {
   return join_queries(fcinfo, context, "batmap_join_project_as", 2, item_type_argument(fcinfo, 0),
                       item_type_argument(fcinfo, 1), wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_relation, kCountColumn) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_relation, one(kCountColumn)) {
   return join_relations(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_text_relation, kCountColumn) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_text_relation, one(kCountColumn)) {
   return join_relations(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_join_project_as_relation, kCountColumn) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_as_relation, one(kCountColumn)) {
   return join_relations(fcinfo, context, "batmap_join_project_as", 2, item_type_argument(fcinfo, 0),
                         item_type_argument(fcinfo, 1), wanted);
 }

@@ -265,44 +265,44 @@ void expect_partners(const PlannedCall& call, CallEstimate& estimate) {
 
 }  // namespace
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_query, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_query, one(kSupportCount)) {
   return find_pairs(query_input(fcinfo, context, "batmap_pairs", 0, kPairsQuery), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_text_query, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_query, one(kSupportCount)) {
   return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 0, kPairsQuery, TEXTOID), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_as_query, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_query, one(kSupportCount)) {
   return find_pairs(query_input(fcinfo, context, "batmap_pairs_as", 1, kPairsQuery, item_type_argument(fcinfo)), kPairs,
                     wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_relation, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_relation, one(kSupportCount)) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs", 0), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_text_relation, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_relation, one(kSupportCount)) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 0, TEXTOID), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_as_relation, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_relation, one(kSupportCount)) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs_as", 1, item_type_argument(fcinfo)), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_counts, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_counts, one(kSupportCount)) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs", 0, kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts, one(kSupportCount)) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 0, kPairs, wanted, TEXTOID);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_as_counts, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_as_counts, one(kSupportCount)) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs_as", 1, kPairs, wanted, item_type_argument(fcinfo));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_kept, kSupportCount) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_kept, one(kSupportCount)) {
   return find_kept_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted);
 }
 

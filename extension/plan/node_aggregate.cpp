@@ -214,7 +214,7 @@ void begin_scan(CustomScanState* node, EState* estate, int flags) {
     if (aggregate.scan_column < 0 || aggregate.scan_column >= RowBlock::kMaxColumns)
       state->reader = nullptr;
     else
-      state->wanted |= ColumnSet{1} << aggregate.scan_column;
+      state->wanted |= one(aggregate.scan_column);
   }
 }
 

@@ -99,17 +99,18 @@ List* wanted_columns(const RelOptInfo* rel, List* targets, List* clauses) {
   return columns;
 }
 
-/// What the query wants of the scan if that stands alone in FROM, has no conditions, and is sorted by the count column.
+/// What the query wants of the scan if that stands alone in FROM, has no conditions, and is sorted by a ranked column.
 std::optional<SortedLimit> wanted_best(PlannerInfo* root, const RelOptInfo* rel, Oid function, const List* clauses) {
-  const int column = table_function(function)->count_column();
+  const ColumnSet ranked = table_function(function)->ranked_columns();
   const Query* const parse = root->parse;
-  if (column == TableFunction::kNone || clauses != NIL || !bms_equal(root->all_baserels, rel->relids) || parse->hasAggs ||
+  if (ranked == 0 || clauses != NIL || !bms_equal(root->all_baserels, rel->relids) || parse->hasAggs ||
       parse->groupClause != NIL || parse->groupingSets != NIL || parse->havingQual != nullptr)
     return std::nullopt;
   std::optional<SortedLimit> wanted = sorted_limit(root);
   if (!wanted || !IsA(wanted->sorted, Var)) return std::nullopt;
   const auto* const sorted = castNode(Var, wanted->sorted);
-  if (sorted->varno != static_cast<int>(rel->relid) || sorted->varattno != column + 1 || sorted->varlevelsup != 0)
+  if (sorted->varno != static_cast<int>(rel->relid) || sorted->varlevelsup != 0 || sorted->varattno < 1 ||
+      (ranked & one(sorted->varattno - 1)) == 0)
     return std::nullopt;
   return wanted;
 }
@@ -127,7 +128,9 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
   const std::optional<SortedLimit> best = wanted_best(root, rel, castNode(FuncExpr, call)->funcid, clauses);
   if (best) scan->custom_exprs = lappend(scan->custom_exprs, copyObjectImpl(best->limit));
   if (best && best->offset != nullptr) scan->custom_exprs = lappend(scan->custom_exprs, copyObjectImpl(best->offset));
-  scan->custom_private = put_number(put_number(NIL, best && best->ties ? 1 : 0), list_length(entry->eref->colnames));
+  const int best_column = best ? castNode(Var, best->sorted)->varattno - 1 : -1;
+  for (const int number : {best_column, best && best->ties ? 1 : 0, list_length(entry->eref->colnames)})
+    scan->custom_private = put_number(scan->custom_private, number);
   ListCell* cell;
   foreach (cell, wanted_columns(rel, targets, clauses)) {
     auto* const column = lfirst_node(Var, cell);
@@ -144,8 +147,9 @@ struct StreamScan {
   CustomScanState base;  // first member: the server sees this
   FuncExpr* call;
   List* arguments;   // list of ExprState
-  ExprState* limit;  // only so many rows are read, those with the largest counts; nullptr: all
+  ExprState* limit;  // this and the next three: as in WantedRows; nullptr: all rows are wanted
   ExprState* offset;
+  int best_column;
   bool ties;
   int* columns;      // [columns of the node] index of each in the stream
   int* nan_columns;  // [nan_count] columns of the node whose NaN stands for NULL
@@ -185,10 +189,11 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   state->offset = bound(2);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
   PlanNumbers numbers(scan->custom_private);
+  state->best_column = numbers.next();
   state->ties = numbers.next() != 0;
   state->stream_columns = numbers.next();
   state->row = static_cast<Datum*>(palloc0(static_cast<Size>(state->stream_columns) * sizeof(Datum)));
-  const int columns = list_length(scan->custom_private) - 2;
+  const int columns = list_length(scan->custom_private) - 3;
   state->columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
   for (int k = 0; k < columns; ++k) state->columns[k] = numbers.next() - 1;
   state->nan_columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
@@ -208,8 +213,8 @@ void open_stream(StreamScan* state) {
   }
   const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
   const int columns = slot->tts_tupleDescriptor->natts;
-  WantedRows wanted{0, rows_in_front(state->limit, state->offset, values), state->ties};
-  for (int k = 0; k < columns; ++k) wanted.columns |= ColumnSet{1} << state->columns[k];
+  WantedRows wanted{0, rows_in_front(state->limit, state->offset, values), state->best_column, state->ties};
+  for (int k = 0; k < columns; ++k) wanted.columns |= one(state->columns[k]);
   state->stream = state->table_function->open(fcinfo, state->context, wanted);
   state->block = state->stream == nullptr ? nullptr : state->stream->block();
   MemoryContextSwitchTo(caller);
@@ -270,7 +275,7 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
     const int column = state->columns[k];
     if (column >= first_null) continue;
     rows.columns[k] = block == nullptr ? RowBlock::Column{&state->row[column], 0} : block->rest_of(column);
-    if (block != nullptr && block->may_be_nan(column)) rows.nan_is_null |= ColumnSet{1} << k;
+    if (block != nullptr && block->may_be_nan(column)) rows.nan_is_null |= one(k);
   }
   rows.rows = block == nullptr ? 1 : block->rows - block->next;
   if (block != nullptr) block->next = block->rows;

@@ -41,13 +41,16 @@ struct RowBlock {
 /// The columns of a stream that are read: column k is bit k. The others need not be made.
 using ColumnSet = uint32_t;
 
+constexpr ColumnSet one(int column) { return ColumnSet{1} << column; }
+
 constexpr ColumnSet kAllColumns = ~ColumnSet{0};
 
 /// What the plan above reads of a stream.
 struct WantedRows {
   ColumnSet columns = kAllColumns;
-  std::optional<int64_t> best;  // only this many rows, those with the largest counts (TableFunction::count_column)
-  bool ties = false;            // and all with the count of the last of them, because more columns order them
+  std::optional<int64_t> best;  // only this many rows, those with the largest values of a column
+  int best_column = -1;         // this one, of TableFunction::ranked_columns
+  bool ties = false;            // and all with the value of the last of them, because more columns order them
 };
 
 class RowStream {
@@ -82,11 +85,9 @@ Datum materialize(FunctionCallInfo fcinfo, OpenStream open);
 /// a list when the library is loaded.
 class TableFunction {
  public:
-  static constexpr int kNone = -1;
-
-  /// @param count_column  the column by which the stream can find the best rows, from 0; kNone: it cannot
-  TableFunction(PGFunction address, OpenStream open, int count_column = kNone) noexcept
-      : address_(address), open_(open), count_column_(count_column), next_(first_) {
+  /// @param ranked_columns  those by which the stream may find the best rows, of int8 or float8 and never NULL
+  TableFunction(PGFunction address, OpenStream open, ColumnSet ranked_columns = 0) noexcept
+      : address_(address), open_(open), ranked_columns_(ranked_columns), next_(first_) {
     first_ = this;
   }
   TableFunction(const TableFunction&) = delete;
@@ -98,21 +99,21 @@ class TableFunction {
   RowStream* open(FunctionCallInfo fcinfo, MemoryContext context, const WantedRows& wanted) const {
     return open_(fcinfo, context, wanted);
   }
-  int count_column() const { return count_column_; }
+  ColumnSet ranked_columns() const { return ranked_columns_; }
 
  private:
   static inline const TableFunction* first_ = nullptr;
 
   PGFunction address_;
   OpenStream open_;
-  int count_column_;
+  ColumnSet ranked_columns_;
   const TableFunction* next_;
 };
 
 }  // namespace batmap::pg
 
 /// Defines an exported table function, which SQL can call and which the plan node finds. Its body is an OpenStream:
-/// it sees `fcinfo`, `context` and `wanted`. After the name, the count column of the TableFunction may follow.
+/// it sees `fcinfo`, `context` and `wanted`. After the name, the ranked columns of the TableFunction may follow.
 #define BATMAP_TABLE_FUNCTION(name, ...)                                                                                    \
   static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context, const batmap::pg::WantedRows&); \
   BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }                                            \

@@ -24,7 +24,9 @@ std::optional<SortedLimit> sorted_limit(PlannerInfo* root) {
       parse->hasTargetSRFs)
     return std::nullopt;
   const auto* const first = linitial_node(SortGroupClause, parse->sortClause);
-  if (get_op_opfamily_strategy(first->sortop, INTEGER_BTREE_FAM_OID) != BTGreaterStrategyNumber) return std::nullopt;
+  if (get_op_opfamily_strategy(first->sortop, INTEGER_BTREE_FAM_OID) != BTGreaterStrategyNumber &&
+      get_op_opfamily_strategy(first->sortop, kFloatOrder) != BTGreaterStrategyNumber)
+    return std::nullopt;
   if (!is_fixed(root, parse->limitCount) || (parse->limitOffset != nullptr && !is_fixed(root, parse->limitOffset)))
     return std::nullopt;
   return SortedLimit{get_sortgroupclause_expr(const_cast<SortGroupClause*>(first), root->processed_tlist), parse->limitCount,

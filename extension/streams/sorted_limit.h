@@ -7,6 +7,8 @@
 
 namespace batmap::pg {
 
+constexpr Oid kFloatOrder = 1970;  // the btree family of float8, which has no name in the headers of the server
+
 /// Has an expression the same value each time, and no subquery?
 bool is_plain(Node* expression);
 

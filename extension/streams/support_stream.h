@@ -31,8 +31,6 @@ enum PairColumn {
 /// The columns of batmap_partners.
 enum PartnerColumn { kItem, kPartner, kRank, kPartnerCount, kPartnerScore };
 
-constexpr ColumnSet one(int column) { return ColumnSet{1} << column; }
-
 /// Are the counts of the single items needed for the wanted columns?
 inline bool needs_supports(ColumnSet wanted, bool partners) {
   // The rank of a partner follows from the scores.

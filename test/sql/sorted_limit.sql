@@ -70,6 +70,19 @@ SELECT count(*) AS cases, count(d) AS differ, min(d) AS first FROM (SELECT diffe
     LATERAL (SELECT ordered || ' ' || bound AS o) o
 WHERE bound NOT LIKE '%TIES' OR c <> '*' OFFSET 0) d;
 
+-- pairs of sets, by what they rank: the Jaccard index if there is a least one, else the intersection
+CREATE TABLE sorted_sets AS SELECT item AS id, batmap_agg(tid) AS s FROM sorted_rows GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT * FROM batmap_all_pairs('TABLE sorted_sets', min_jaccard => 0.05) ORDER BY jaccard DESC LIMIT 5;
+SELECT count(*) AS cases, count(d) AS differ, min(d) AS first FROM (SELECT differs(c, f, c || ' DESC' || m || ' ' || bound) AS d FROM
+    (VALUES ('jaccard'), ('intersection')) v (c), (VALUES (''), (', id_a, id_b'), (' NULLS LAST')) o (m),
+    (VALUES ('LIMIT 1'), ('LIMIT 7 OFFSET 30'), ('LIMIT 500'), ('FETCH FIRST 12 ROWS WITH TIES')) l (bound),
+    (VALUES ('batmap_all_pairs(''TABLE sorted_sets'', 2)'),
+            ('batmap_all_pairs(''TABLE sorted_sets'', min_jaccard => 0.05)'),
+            ('batmap_all_pairs(''TABLE sorted_sets'', 2, 0.1)'),
+            ('batmap_all_pairs(''TABLE sorted_sets'', min_jaccard => 0.05, method => ''prefix'')'),
+            ('batmap_all_pairs_of(''SELECT id::text, s FROM sorted_sets'', 2)')) f (f) OFFSET 0) d;
+DROP TABLE sorted_sets;
+
 -- parameters and rescans; max_results cuts the answer off before it is sorted
 PREPARE best(int8, int8) AS SELECT array_agg(support_count) FROM (SELECT support_count FROM batmap_pairs('TABLE sorted_rows', 2) ORDER BY 1 DESC LIMIT $1 OFFSET $2) p;
 SET plan_cache_mode = force_generic_plan;

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "extension/server/settings.h"
+#include "extension/streams/sorted_limit.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "extension/types/set_gin.h"
@@ -22,7 +23,6 @@ namespace batmap::pg {
 
 namespace {
 
-constexpr Oid kFloatOrder = 1970;  // the btree family of float8, which has no name in the headers of the server
 constexpr int kConsistentFunction = 4;
 
 // Costs in units of cpu_operator_cost.
