@@ -25,8 +25,6 @@ constexpr uint32_t kMaxLogUnits = 2048;
 constexpr uint32_t kFewOfRuns = 64;
 /// Elements of an intersection from which up it stays a bitmap. `bench/run neighbours`.
 constexpr uint32_t kFewBits = 256;
-/// The kernels that merge write up to so many units more.
-constexpr size_t kMergeSlack = 8;
 
 constexpr unsigned kBitmapClass = PiecePool::kLargest;
 static_assert(size_t{1} << kBitmapClass == kBitmapBlockBytes);
@@ -171,8 +169,8 @@ uint32_t CompactAccumulator::sorted(const Entry& entry, uint16_t* out) const {
   }
   if (pieces < most) {
     ends[pieces++] = static_cast<uint16_t>(entry.count);
-    uint16_t a[kMaxUnits + kMergeSlack];
-    uint16_t b[kMaxUnits + kMergeSlack];
+    uint16_t a[kMaxUnits + kMoreUnits];
+    uint16_t b[kMaxUnits + kMoreUnits];
     std::memcpy(a, units, 2 * size_t{entry.count});
     return merge_pieces(a, b, ends, pieces, operation_, *kernel_, out);
   }

@@ -12,8 +12,10 @@
 
 namespace batmap {
 
+enum class SetCombination { kAnd, kOr, kAndNot, kXor };
+
 /// Kernels write up to so many units behind a result.
-inline constexpr size_t kMoreUnits = 24;
+inline constexpr size_t kMoreUnits = 96;
 
 struct CompactKernel {
   /// Common elements of two ascending arrays of 16-bit elements, at any alignment.
@@ -32,6 +34,12 @@ struct CompactKernel {
 
   /// The runs of consecutive elements in an ascending array that is not empty.
   uint32_t (*count_array_runs)(const uint16_t* elements, size_t count);
+
+  /// Writes 1,024 words with a bit for each element of an ascending array, at any alignment.
+  void (*mark_elements)(const std::byte* array, size_t count, uint64_t* words);
+
+  /// Combines two bitmaps of 1,024 words, at any alignment. @param words  may be where one of them is @return bits that are set
+  uint32_t (*combine_words)(SetCombination operation, const std::byte* a, const std::byte* b, uint64_t* words);
 
   /// The runs of set bits in 1,024 words; `enough` or more where there are that many.
   uint32_t (*count_runs)(const uint64_t* words, uint32_t enough);

@@ -48,7 +48,7 @@ uint32_t count_array_runs_from(const uint16_t* elements, size_t first, size_t co
   return runs;
 }
 
-uint32_t count_runs(const uint64_t* words, uint32_t enough) {
+[[maybe_unused]] uint32_t count_word_runs(const uint64_t* words, uint32_t enough) {
   constexpr size_t kStep = 64;
   uint32_t runs = 0;
   uint64_t before = 0;  // the highest bit of the word before
@@ -58,4 +58,31 @@ uint32_t count_runs(const uint64_t* words, uint32_t enough) {
       before = words[i] >> 63;
     }
   return runs;
+}
+
+/// Calls with(combined), a function that combines two words, or two registers of bits.
+template <typename With>
+auto with_combination(SetCombination operation, With with) {
+  switch (operation) {
+    case SetCombination::kAnd: return with([](auto x, auto y) { return x & y; });
+    case SetCombination::kOr: return with([](auto x, auto y) { return x | y; });
+    case SetCombination::kAndNot: return with([](auto x, auto y) { return x & ~y; });
+    case SetCombination::kXor: break;
+  }
+  return with([](auto x, auto y) { return x ^ y; });
+}
+
+void mark_from(const std::byte* array, size_t first, size_t count, uint64_t* words) {
+  const auto mark = [&](size_t i) {
+    const uint32_t x = load_le<uint16_t>(array + 2 * i);
+    words[x / 64] |= uint64_t{1} << (x % 64);
+  };
+  size_t i = first;
+  for (; i + 4 <= count; i += 4) {
+    mark(i);
+    mark(i + 1);
+    mark(i + 2);
+    mark(i + 3);
+  }
+  for (; i < count; ++i) mark(i);
 }

@@ -10,8 +10,6 @@ namespace batmap {
 /// Walks over two sets look for a cancel after this many steps.
 inline constexpr uint32_t kStepsPerPoll = 64;
 
-enum class SetCombination { kAnd, kOr, kAndNot, kXor };
-
 /// Appends the blocks of the result to `out`. @throws Error{kMemoryLimit, kCancelled}
 void combine_compact(const CompactView& a, const CompactView& b, SetCombination operation, const CompactKernel& kernel,
                      CompactWriter& out, const CancelToken& cancel);

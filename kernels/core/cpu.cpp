@@ -9,9 +9,12 @@ uint32_t cpu_features() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("popcnt")) found |= kCpuPopcnt;
-    if (__builtin_cpu_supports("popcnt") && __builtin_cpu_supports("avx2")) found |= kCpuAvx2;
+    if (__builtin_cpu_supports("popcnt") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2"))
+      found |= kCpuAvx2;
     if ((found & kCpuAvx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq"))
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2") &&
+        __builtin_cpu_supports("avx512vpopcntdq"))
       found |= kCpuAvx512;
     if (__builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2")) found |= kCpuFastBmi2;
 #elif defined(__aarch64__)

@@ -9,8 +9,8 @@ namespace batmap {
 
 enum CpuFeature : uint32_t {
   kCpuPopcnt = 1u << 0,
-  kCpuAvx2 = 1u << 1,
-  kCpuAvx512 = 1u << 2,    // F, BW, VL and VPOPCNTDQ together
+  kCpuAvx2 = 1u << 1,      // with BMI1, BMI2 and POPCNT
+  kCpuAvx512 = 1u << 2,    // F, BW, VL, VBMI2 and VPOPCNTDQ together
   kCpuFastBmi2 = 1u << 3,  // PEXT in hardware; false where it is microcode (AMD Zen and Zen 2)
   kCpuNeon = 1u << 4,
 };
