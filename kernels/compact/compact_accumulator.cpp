@@ -23,6 +23,8 @@ constexpr uint32_t kSettleFrom = 256;
 constexpr uint32_t kMaxLogUnits = 2048;
 /// Elements of runs that are taken one by one.
 constexpr uint32_t kFewOfRuns = 64;
+/// An array of at least so many elements joins a bitmap as a bitmap; of fewer, each element changes its byte.
+constexpr uint32_t kManyElements = 256;
 /// Elements of an intersection from which up it stays a bitmap. `bench/run neighbours`.
 constexpr uint32_t kFewBits = 256;
 
@@ -90,12 +92,6 @@ uint32_t merge_pieces(uint16_t* from, uint16_t* to, uint16_t* ends, uint32_t pie
   return ends[0];
 }
 
-/// The words of two bitmaps, combined. @param words  may be where one of them is
-template <typename Combined>
-void combine_words(const CompactBlock& a, const CompactBlock& b, uint64_t* words, Combined combined) {
-  for (uint32_t w = 0; w < kBitmapBlockWords; ++w) words[w] = combined(a.word(w), b.word(w));
-}
-
 struct Words {
   alignas(64) uint64_t words[kBitmapBlockWords];
 };
@@ -144,9 +140,12 @@ void CompactAccumulator::to_bitmap(Entry& entry) {
     return;
   }
   std::byte* const data = pool_.take(kBitmapClass);
-  std::memset(data, 0, kBitmapBlockBytes);
-  change_words(operation_ == SetCombination::kXor ? SetCombination::kXor : SetCombination::kOr, block_of(entry),
-               words_of(data));
+  if (entry.kind == Kind::kLog) {
+    std::memset(data, 0, kBitmapBlockBytes);
+    change_words(operation_, block_of(entry), words_of(data));
+  } else {
+    mark_block(block_of(entry), *kernel_, words_of(data));
+  }
   if (entry.room != 0) pool_.give(entry.data, entry.room);
   entry.data = data;
   entry.room = kBitmapClass;
@@ -206,7 +205,7 @@ void CompactAccumulator::make_room(Entry& entry, uint32_t more) {
 
 void CompactAccumulator::append(Entry& entry, const CompactBlock& block) {
   if (room_bytes(entry) < 2 * (size_t{entry.count} + block.count)) make_room(entry, block.count);
-  if (entry.kind == Kind::kBitmap) return change_words(operation_, block, words_of(entry.data));
+  if (entry.kind == Kind::kBitmap) return change_bitmap(entry, block);
   uint16_t* const units = units_of(entry.data);
   const uint32_t first = entry.count;
   entry.count += list_elements(block, units + first);
@@ -229,7 +228,16 @@ void CompactAccumulator::unite(Entry& entry, const CompactBlock& block) {
   if (is_list && (entry.kind == Kind::kArray || entry.kind == Kind::kLog)) return append(entry, block);
   if (entry.kind == Kind::kBitmap && is(block, BlockKind::kBitmap)) return unite_bitmaps(entry, block);
   to_bitmap(entry);
-  change_words(operation_, block, words_of(entry.data));
+  change_bitmap(entry, block);
+}
+
+/// @param entry  a bitmap with room of its own
+void CompactAccumulator::change_bitmap(Entry& entry, const CompactBlock& block) {
+  uint64_t* const words = words_of(entry.data);
+  if (!is(block, BlockKind::kArray) || block.count < kManyElements) return change_words(operation_, block, words);
+  Words bits;
+  kernel_->mark_elements(block.data, block.count, bits.words);
+  kernel_->combine_words(operation_, entry.data, reinterpret_cast<const std::byte*>(bits.words), words);
 }
 
 void CompactAccumulator::unite_bitmaps(Entry& entry, const CompactBlock& block) {
@@ -237,15 +245,9 @@ void CompactAccumulator::unite_bitmaps(Entry& entry, const CompactBlock& block) 
   std::byte* const data = entry.room != 0 ? entry.data : pool_.take(kBitmapClass);
   entry.data = data;
   entry.room = kBitmapClass;
-  if (operation_ == SetCombination::kXor)
-    return combine_words(mine, block, words_of(data), [](uint64_t x, uint64_t y) { return x ^ y; });
-  uint64_t all = ~uint64_t{0};
-  combine_words(mine, block, words_of(data), [&](uint64_t x, uint64_t y) {
-    all &= x | y;
-    return x | y;
-  });
-  if (all != ~uint64_t{0}) return;
-  // Full: nothing that joins it can change it.
+  const uint32_t count = kernel_->combine_words(operation_, mine.data, block.data, words_of(data));
+  if (count != kBlockSpan) return;
+  // Full: nothing that joins a union can change it.
   store_le<uint16_t>(data, 0);
   entry.kind = Kind::kRuns;
   entry.count = kBlockSpan;
@@ -336,9 +338,8 @@ bool CompactAccumulator::keep_array(Entry& entry, const uint16_t* elements, size
   return true;
 }
 
-/// @param entry  a bitmap that has changed @return whether it has elements
-bool CompactAccumulator::keep_bitmap(Entry& entry) {
-  const uint32_t count = kernel_->count_words(entry.data, entry.data);
+/// @param entry  a bitmap that has changed @param count  of its elements @return whether it has elements
+bool CompactAccumulator::keep_bitmap(Entry& entry, uint32_t count) {
   if (count > kFewBits) return true;
   uint16_t elements[kFewBits];
   list_bits(words_of(entry.data), elements);
@@ -356,8 +357,11 @@ bool CompactAccumulator::intersect(Entry& entry, const CompactBlock& block) {
     return keep_array(entry, elements, std::min<size_t>(count, kMaxUnits));  // more only if elements occur more than once
   }
   to_bitmap(entry);
-  change_words(SetCombination::kAnd, block, words_of(entry.data));
-  return keep_bitmap(entry);
+  uint64_t* const words = words_of(entry.data);
+  if (is(block, BlockKind::kBitmap))
+    return keep_bitmap(entry, kernel_->combine_words(operation_, entry.data, block.data, words));
+  change_words(SetCombination::kAnd, block, words);
+  return keep_bitmap(entry, kernel_->count_words(entry.data, entry.data));
 }
 
 void CompactAccumulator::intersect(const CompactView& set) {

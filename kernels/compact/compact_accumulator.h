@@ -66,11 +66,12 @@ class CompactAccumulator {
   uint32_t sorted(const Entry& entry, uint16_t* out) const;
   void settle(Entry& entry);
   void to_bitmap(Entry& entry);
+  void change_bitmap(Entry& entry, const CompactBlock& block);
   void unite_bitmaps(Entry& entry, const CompactBlock& block);
   void replace(Entry& entry, unsigned room);
   bool intersect(Entry& entry, const CompactBlock& block);
   bool keep_array(Entry& entry, const uint16_t* elements, size_t count);
-  bool keep_bitmap(Entry& entry);
+  bool keep_bitmap(Entry& entry, uint32_t count);
   Entry* grown(Entry* entries, size_t size, size_t& capacity, size_t needed);
 
   SetCombination operation_;

@@ -227,6 +227,17 @@ uint32_t swept(const CompactBlock& block) {
   return is(block, BlockKind::kArray) ? block.count : block.runs();
 }
 
+void mark_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words) {
+  if (!is(block, BlockKind::kArray)) return expand_block(block, words);
+  kernel.mark_elements(block.data, block.count, words);
+}
+
+const std::byte* words_of_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words) {
+  if (is(block, BlockKind::kBitmap)) return block.data;
+  mark_block(block, kernel, words);
+  return reinterpret_cast<const std::byte*>(words);
+}
+
 void change_words(SetCombination operation, const CompactBlock& block, uint64_t* words) {
   switch (operation) {
     case SetCombination::kAnd: return keep_members_of(block, words);

@@ -34,6 +34,12 @@ uint32_t swept(const CompactBlock& block);
 /// Combines arrays and runs as runs. @param out  room for kFewRuns + 1, if no more are swept @return how many
 size_t sweep(const CompactBlock& a, const CompactBlock& b, SetCombination operation, BlockRun* out);
 
+/// Writes a block into 1,024 words. @param words  any content
+void mark_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words);
+
+/// The 1,024 words of a block: those of a bitmap where they lie, at any alignment, and of other kinds in `words`.
+const std::byte* words_of_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words);
+
 /// Changes 1,024 words by the elements of a block. An intersection is only with a bitmap or runs.
 void change_words(SetCombination operation, const CompactBlock& block, uint64_t* words);
 

@@ -15,6 +15,7 @@ namespace {
 /// The room of one call, on its stack.
 struct Scratch {
   alignas(64) uint64_t words[kBitmapBlockWords];
+  alignas(64) uint64_t more_words[kBitmapBlockWords];
   uint16_t elements[kFilteredUnits];
   BlockRun runs[kFewRuns + 1];
 };
@@ -43,9 +44,10 @@ void combine_blocks(const CompactBlock& a, const CompactBlock& b, SetCombination
     count = sweep(a, b, operation, scratch.runs);
     return out.add_runs(a.key, {scratch.runs, count});
   }
-  expand_block(a, scratch.words);
-  change_words(operation, b, scratch.words);
-  out.add_words(a.key, scratch.words, kernel);
+  const std::byte* const of_a = words_of_block(a, kernel, scratch.words);
+  const std::byte* const of_b = words_of_block(b, kernel, scratch.more_words);
+  const uint32_t bits = kernel.combine_words(operation, of_a, of_b, scratch.words);
+  out.add_words(a.key, scratch.words, bits, kernel);
 }
 
 }  // namespace
