@@ -52,16 +52,33 @@ void sort_elements(std::span<uint64_t> elements, const ExecutionOptions& options
            [&](size_t begin, size_t end) { std::copy(from.begin() + begin, from.begin() + end, elements.begin() + begin); });
 }
 
+size_t ascending_front(std::span<const uint64_t> elements, const CancelToken& cancel) {
+  constexpr size_t kPart = 16384;  // a poll for each 128 KB: this may be the only pass
+  size_t front = std::min<size_t>(elements.size(), 1);
+  size_t end = 0;
+  while (front >= end && end < elements.size()) {
+    cancel.throw_if_requested();
+    end = std::min(end + kPart, elements.size());
+    while (front < end && elements[front - 1] < elements[front]) ++front;
+  }
+  return front;
+}
+
 void sort_distinct(GrowingBuffer<uint64_t>& elements, const ExecutionOptions& options) {
+  size_t kept = ascending_front(elements.span(), options.cancel);
+  if (kept == elements.size()) return;
   bool is_sorted = true;
   in_parts(elements.size(), options.cancel, [&](size_t begin, size_t end) {
     is_sorted = is_sorted && std::is_sorted(elements.begin() + (begin == 0 ? 0 : begin - 1), elements.begin() + end);
   });
-  if (!is_sorted) sort_elements({elements.begin(), elements.size()}, options);
-  size_t kept = 0;
-  in_parts(elements.size(), options.cancel, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i)
-      if (kept == 0 || elements[kept - 1] != elements[i]) elements[kept++] = elements[i];
+  if (!is_sorted) {
+    sort_elements({elements.begin(), elements.size()}, options);
+    kept = 0;
+  }
+  size_t next = kept;
+  in_parts(elements.size() - kept, options.cancel, [&](size_t begin, size_t end) {
+    for (const size_t behind = next + (end - begin); next < behind; ++next)
+      if (kept == 0 || elements[kept - 1] != elements[next]) elements[kept++] = elements[next];
   });
   elements.shrink(kept);
 }

@@ -12,7 +12,10 @@ namespace batmap {
 /// @throws Error{kMemoryLimit}; Error{kCancelled}, which may leave elements missing or repeated
 void sort_elements(std::span<uint64_t> elements, const ExecutionOptions& options);
 
-/// Sorts ascending and drops duplicates. Sorted input costs two passes.
+/// How many elements at the front are ascending and distinct; all, if none is out of place. @throws Error{kCancelled}
+size_t ascending_front(std::span<const uint64_t> elements, const CancelToken& cancel);
+
+/// Sorts ascending and drops duplicates. Input that is so already costs one pass, and sorted input two.
 void sort_distinct(GrowingBuffer<uint64_t>& elements, const ExecutionOptions& options);
 
 }  // namespace batmap

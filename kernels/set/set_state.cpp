@@ -50,8 +50,9 @@ size_t keep_odd(std::span<uint64_t> sorted, const CancelToken& cancel) {
 /// The pending elements as a set.
 void collect_pending(const std::byte* bytes, CompactWriter& out, const ExecutionOptions& options) {
   const std::span<const uint64_t> pending = state_pending(bytes);
+  if (ascending_front(pending, options.cancel) == pending.size()) return out.add_elements(pending);
   GrowingBuffer<uint64_t> elements(*options.memory);
-  if (!pending.empty()) std::memcpy(elements.room_for_all(pending.size()), pending.data(), pending.size_bytes());
+  std::memcpy(elements.room_for_all(pending.size()), pending.data(), pending.size_bytes());
   elements.add(pending.size());
   if (state_header(bytes).kind == StateKind::kSymmetricDifference) {
     sort_elements({elements.begin(), elements.size()}, options);

@@ -44,10 +44,13 @@ struct StateHeader {
 };
 static_assert(sizeof(StateHeader) == kStateHeaderBytes);
 
+/// Read in the two parts that state_append() leaves: a load across them would wait for its store.
 inline StateHeader state_header(const std::byte* bytes) {
-  StateHeader header;
-  std::memcpy(&header, bytes, sizeof header);
-  return header;
+  const auto kinds = load_le<uint32_t>(bytes);
+  const auto sizes = load_le<uint64_t>(bytes + offsetof(StateHeader, compact));
+  return {static_cast<uint8_t>(kinds),       static_cast<StateKind>(kinds >> 8 & 0xff),
+          static_cast<uint8_t>(kinds >> 16), static_cast<uint8_t>(kinds >> 24),
+          static_cast<uint32_t>(sizes),      static_cast<uint32_t>(sizes >> 32)};
 }
 inline void set_state_header(std::byte* bytes, const StateHeader& header) { std::memcpy(bytes, &header, sizeof header); }
 
@@ -103,11 +106,14 @@ bool is_set_state(std::span<const std::byte> bytes);
 void state_validate(std::span<const std::byte> bytes, const CancelToken& cancel = {});
 
 inline bool state_append(std::byte* bytes, size_t capacity, uint64_t element) {
-  StateHeader header = state_header(bytes);
-  if (capacity < state_used(header) + sizeof element) return false;
-  auto* const elements = reinterpret_cast<uint64_t*>(bytes + state_bytes(header.compact, 0));
-  elements[header.pending++] = element;
-  set_state_header(bytes, header);
+  // Both sizes as one number, read and written whole: the next element waits for it.
+  constexpr size_t kSizes = offsetof(StateHeader, compact);
+  static_assert(kSizes == 4 && offsetof(StateHeader, pending) == 8);
+  const auto sizes = load_le<uint64_t>(bytes + kSizes);
+  const size_t used = state_bytes(static_cast<uint32_t>(sizes), sizes >> 32);
+  if (capacity < used + sizeof element) return false;
+  std::memcpy(bytes + used, &element, sizeof element);
+  store_le<uint64_t>(bytes + kSizes, sizes + (uint64_t{1} << 32));
   return true;
 }
 

@@ -25,5 +25,25 @@ TEST(SortElements, SortsAndDropsDuplicates) {
     }
 }
 
+/// Elements that ascend up to a place: behind it one is repeated, or less than the one before. Around the parts between polls.
+TEST(SortElements, AscendingFront) {
+  for (const size_t count : {1u, 2u, 3u, 100u, 16383u, 16384u, 16385u, 40000u})
+    for (const size_t front : {size_t{1}, count / 2, count - 1, count, size_t{16383}, size_t{16384}, size_t{16385}}) {
+      if (front == 0 || front > count) continue;
+      for (const uint64_t less : {0u, 1u}) {
+        Elements elements;
+        for (uint64_t i = 0; i < count; ++i) elements.push_back(3 * i + 5);
+        if (front < count) elements[front] = elements[front - 1] - less;
+        EXPECT_EQ(ascending_front(elements, {}), front) << count;
+        GrowingBuffer<uint64_t> buffer(test_meter());
+        for (const uint64_t x : elements) buffer.push_back(x);
+        sort_distinct(buffer, test_options());
+        const std::set<uint64_t> expected(elements.begin(), elements.end());
+        EXPECT_EQ(to_vector(buffer), Elements(expected.begin(), expected.end())) << count << " " << front;
+      }
+    }
+  EXPECT_EQ(ascending_front({}, {}), 0u);
+}
+
 }  // namespace
 }  // namespace batmap::test
