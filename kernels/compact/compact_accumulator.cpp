@@ -23,8 +23,6 @@ constexpr uint32_t kSettleFrom = 256;
 constexpr uint32_t kMaxLogUnits = 2048;
 /// Elements of runs that are taken one by one.
 constexpr uint32_t kFewOfRuns = 64;
-/// An array of at least so many elements joins a bitmap as a bitmap; of fewer, each element changes its byte.
-constexpr uint32_t kManyElements = 256;
 /// Elements of an intersection from which up it stays a bitmap. `bench/run neighbours`.
 constexpr uint32_t kFewBits = 256;
 
@@ -234,7 +232,7 @@ void CompactAccumulator::unite(Entry& entry, const CompactBlock& block) {
 /// @param entry  a bitmap with room of its own
 void CompactAccumulator::change_bitmap(Entry& entry, const CompactBlock& block) {
   uint64_t* const words = words_of(entry.data);
-  if (!is(block, BlockKind::kArray) || block.count < kManyElements) return change_words(operation_, block, words);
+  if (!is(block, BlockKind::kArray) || block.count < kernel_->mark_from) return change_words(operation_, block, words);
   Words bits;
   kernel_->mark_elements(block.data, block.count, bits.words);
   kernel_->combine_words(operation_, entry.data, reinterpret_cast<const std::byte*>(bits.words), words);
@@ -245,8 +243,10 @@ void CompactAccumulator::unite_bitmaps(Entry& entry, const CompactBlock& block) 
   std::byte* const data = entry.room != 0 ? entry.data : pool_.take(kBitmapClass);
   entry.data = data;
   entry.room = kBitmapClass;
-  const uint32_t count = kernel_->combine_words(operation_, mine.data, block.data, words_of(data));
-  if (count != kBlockSpan) return;
+  const uint64_t* const words = words_of(data);
+  kernel_->combine_words(operation_, mine.data, block.data, words_of(data));
+  const auto is_full = [](uint64_t word) { return word == ~uint64_t{0}; };
+  if (operation_ == SetCombination::kXor || !std::all_of(words, words + kBitmapBlockWords, is_full)) return;
   // Full: nothing that joins a union can change it.
   store_le<uint16_t>(data, 0);
   entry.kind = Kind::kRuns;
@@ -338,8 +338,9 @@ bool CompactAccumulator::keep_array(Entry& entry, const uint16_t* elements, size
   return true;
 }
 
-/// @param entry  a bitmap that has changed @param count  of its elements @return whether it has elements
-bool CompactAccumulator::keep_bitmap(Entry& entry, uint32_t count) {
+/// @param entry  a bitmap that has changed @return whether it has elements
+bool CompactAccumulator::keep_bitmap(Entry& entry) {
+  const uint32_t count = kernel_->count_words(entry.data, entry.data);
   if (count > kFewBits) return true;
   uint16_t elements[kFewBits];
   list_bits(words_of(entry.data), elements);
@@ -359,9 +360,10 @@ bool CompactAccumulator::intersect(Entry& entry, const CompactBlock& block) {
   to_bitmap(entry);
   uint64_t* const words = words_of(entry.data);
   if (is(block, BlockKind::kBitmap))
-    return keep_bitmap(entry, kernel_->combine_words(operation_, entry.data, block.data, words));
-  change_words(SetCombination::kAnd, block, words);
-  return keep_bitmap(entry, kernel_->count_words(entry.data, entry.data));
+    kernel_->combine_words(operation_, entry.data, block.data, words);
+  else
+    change_words(operation_, block, words);
+  return keep_bitmap(entry);
 }
 
 void CompactAccumulator::intersect(const CompactView& set) {

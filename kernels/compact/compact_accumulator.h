@@ -71,7 +71,7 @@ class CompactAccumulator {
   void replace(Entry& entry, unsigned room);
   bool intersect(Entry& entry, const CompactBlock& block);
   bool keep_array(Entry& entry, const uint16_t* elements, size_t count);
-  bool keep_bitmap(Entry& entry, uint32_t count);
+  bool keep_bitmap(Entry& entry);
   Entry* grown(Entry* entries, size_t size, size_t& capacity, size_t needed);
 
   SetCombination operation_;

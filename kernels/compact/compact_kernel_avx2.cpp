@@ -76,24 +76,22 @@ struct Lanes {
 
 void mark_elements(const std::byte* array, size_t count, uint64_t* words) {
   std::memset(words, 0, kBitmapBlockBytes);
-  mark_from(array, 0, count, words);
+  mark_words_from(array, 0, count, words);
 }
 
-uint32_t combine_words(SetCombination operation, const std::byte* a, const std::byte* b, uint64_t* words) {
+void combine_words(SetCombination operation, const std::byte* a, const std::byte* b, uint64_t* words) {
   with_combination(operation, [&](auto combined) {
     auto* const out = reinterpret_cast<std::byte*>(words);
     for (size_t at = 0; at < kBitmapBlockBytes; at += sizeof(__m256i))
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + at), combined(Lanes::load(a + at), Lanes::load(b + at)));
   });
-  const auto* const bytes = reinterpret_cast<const std::byte*>(words);
-  return kCompactKernelAvx2.count_words(bytes, bytes);
 }
 
 }  // namespace
 
 constinit const CompactKernel kCompactKernelAvx2 = {count_common,    keep_common,       keep_either,   keep_single,
                                                     keep_missing,    count_array_runs,  mark_elements, combine_words,
-                                                    count_word_runs, and_popcount_avx2, kGallopFrom};
+                                                    count_word_runs, and_popcount_avx2, kGallopFrom,   1024};
 
 }  // namespace batmap
 

@@ -99,7 +99,15 @@ void mark_elements(const std::byte* array, size_t count, uint64_t* words) {
     places_before = places;
     bits_before = bits;
   }
-  mark_from(array, i, count, words);
+  mark_words_from(array, i, count, words);
+}
+
+void combine_words(SetCombination operation, const std::byte* a, const std::byte* b, uint64_t* words) {
+  with_combination(operation, [&](auto combined) {
+    auto* const out = reinterpret_cast<std::byte*>(words);
+    for (size_t at = 0; at < kBitmapBlockBytes; at += sizeof(__m512i))
+      _mm512_storeu_si512(out + at, combined(Lanes::load(a + at), Lanes::load(b + at)));
+  });
 }
 
 uint32_t sum_of(__m512i counts) {
@@ -108,19 +116,6 @@ uint32_t sum_of(__m512i counts) {
   uint64_t sum = 0;
   for (const uint64_t part : parts) sum += part;
   return static_cast<uint32_t>(sum);
-}
-
-uint32_t combine_words(SetCombination operation, const std::byte* a, const std::byte* b, uint64_t* words) {
-  return with_combination(operation, [&](auto combined) {
-    auto* const out = reinterpret_cast<std::byte*>(words);
-    __m512i counts = _mm512_setzero_si512();
-    for (size_t at = 0; at < kBitmapBlockBytes; at += sizeof(__m512i)) {
-      const __m512i x = combined(Lanes::load(a + at), Lanes::load(b + at));
-      _mm512_storeu_si512(out + at, x);
-      counts = _mm512_add_epi64(counts, _mm512_popcnt_epi64(x));
-    }
-    return sum_of(counts);
-  });
 }
 
 uint32_t count_runs(const uint64_t* words, uint32_t enough) {
@@ -145,7 +140,7 @@ uint32_t count_runs(const uint64_t* words, uint32_t enough) {
 
 constinit const CompactKernel kCompactKernelAvx512 = {count_common, keep_common,         keep_either,   keep_single,
                                                       keep_missing, count_array_runs,    mark_elements, combine_words,
-                                                      count_runs,   and_popcount_avx512, kGallopFrom};
+                                                      count_runs,   and_popcount_avx512, kGallopFrom,   128};
 
 }  // namespace batmap
 

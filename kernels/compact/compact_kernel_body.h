@@ -72,7 +72,7 @@ auto with_combination(SetCombination operation, With with) {
   return with([](auto x, auto y) { return x ^ y; });
 }
 
-void mark_from(const std::byte* array, size_t first, size_t count, uint64_t* words) {
+void mark_words_from(const std::byte* array, size_t first, size_t count, uint64_t* words) {
   const auto mark = [&](size_t i) {
     const uint32_t x = load_le<uint16_t>(array + 2 * i);
     words[x / 64] |= uint64_t{1} << (x % 64);

@@ -46,8 +46,8 @@ void combine_blocks(const CompactBlock& a, const CompactBlock& b, SetCombination
   }
   const std::byte* const of_a = words_of_block(a, kernel, scratch.words);
   const std::byte* const of_b = words_of_block(b, kernel, scratch.more_words);
-  const uint32_t bits = kernel.combine_words(operation, of_a, of_b, scratch.words);
-  out.add_words(a.key, scratch.words, bits, kernel);
+  kernel.combine_words(operation, of_a, of_b, scratch.words);
+  out.add_words(a.key, scratch.words, kernel);
 }
 
 }  // namespace

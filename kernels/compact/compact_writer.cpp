@@ -78,10 +78,7 @@ void CompactWriter::add_array(uint64_t key, std::span<const uint16_t> elements, 
 
 void CompactWriter::add_words(uint64_t key, const uint64_t* words, const CompactKernel& kernel) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(words);
-  add_words(key, words, kernel.count_words(bytes, bytes), kernel);
-}
-
-void CompactWriter::add_words(uint64_t key, const uint64_t* words, uint32_t count, const CompactKernel& kernel) {
+  const uint32_t count = kernel.count_words(bytes, bytes);
   if (count == 0) return;
   // From so many runs up, runs take no fewer units than the other kinds.
   const uint32_t runs = kernel.count_runs(words, std::min(count, kMaxUnits) / 2 + 1);

@@ -37,8 +37,6 @@ class CompactWriter {
   void add_array(uint64_t key, std::span<const uint16_t> elements, const CompactKernel& kernel);
   /// @param words  [1024]
   void add_words(uint64_t key, const uint64_t* words, const CompactKernel& kernel);
-  /// @param count  of the bits that are set
-  void add_words(uint64_t key, const uint64_t* words, uint32_t count, const CompactKernel& kernel);
   /// @param runs  ascending, not adjacent
   void add_runs(uint64_t key, std::span<const BlockRun> runs);
 
