@@ -62,12 +62,6 @@ CollectedSets& read_sets(const TableInput& input, AllPairsCall& call) {
   return *call.sets;
 }
 
-/// Lets the run keep only the rows that are wanted, if it ranks by their order and the arguments do not limit them already.
-void limit_to_wanted(const WantedRows& wanted, AllPairsQuery& query) {
-  if (!wanted.best || wanted.ties || query.top_k || query.per_item_top_k || query.max_results) return;
-  if (wanted.best_column == (query.min_jaccard ? kJaccard : kIntersection)) query.top_k = wanted.best;
-}
-
 void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
   query.min_count = arguments.int8(kMinCount);
   query.min_jaccard = arguments.float8(kMinJaccard);
@@ -88,7 +82,8 @@ RowStream* find_set_pairs(const TableInput& input, const WantedRows& wanted) {
   auto* const stream = new_stream<AllPairsStream>(input.operation, input.context);
   AllPairsCall& call = stream->call();
   read_arguments(input.arguments(), call.query);
-  limit_to_wanted(wanted, call.query);
+  const bool ranks_so = wanted.best_column == (call.query.min_jaccard ? kJaccard : kIntersection);
+  if (ranks_so && !wanted.ties) limit_to_wanted(wanted, call.query);
   CollectedSets& sets = read_sets(input, call);
   return stream->run(call.query, sets);
 }

@@ -75,7 +75,13 @@ List* aggregates_of(const PlannerInfo* root, const RelOptInfo* input, const RelO
 
 /// Does a path read a node whose rows lie in memory, with no conditions above it?
 bool has_blocks(const Path* path) {
+  const auto skip_projection = [&] {
+    if (IsA(path, ProjectionPath) && castNode(const ProjectionPath, path)->dummypp)
+      path = castNode(const ProjectionPath, path)->subpath;
+  };
+  skip_projection();
   if (IsA(path, SubqueryScanPath)) path = castNode(const SubqueryScanPath, path)->subpath;
+  skip_projection();
   return IsA(path, CustomPath) &&
          (is_row_stream(castNode(const CustomPath, path)) || is_join_project(castNode(const CustomPath, path)));
 }
@@ -148,6 +154,7 @@ void add_aggregate(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input
   path->path.pathtarget = output->reltarget;
   path->path.parallel_safe = output->consider_parallel && rows->parallel_safe;
   path->path.rows = 1;
+  set_disabled_nodes(&path->path, disabled_nodes(rows));
   // The rows were found and handed over by the path below; a sum of a column in memory costs next to nothing.
   path->path.startup_cost = rows->total_cost;
   path->path.total_cost = rows->total_cost + output->reltarget->cost.per_tuple + cpu_tuple_cost;
@@ -218,23 +225,37 @@ void begin_scan(CustomScanState* node, EState* estate, int flags) {
   }
 }
 
-void add_value(Aggregate& aggregate, int64 value) {
-  const bool is_first = aggregate.rows++ == 0;
-  aggregate.sum += value;
-  if (is_first || (aggregate.kind == Kind::kMin ? value < aggregate.extreme : value > aggregate.extreme))
-    aggregate.extreme = value;
+/// Adds the values of a column. @param rows  at least one
+void add_values(Aggregate& aggregate, RowBlock::Column column, size_t rows) {
+  const auto* const first = static_cast<const char*>(column.first);
+  const auto value = [&](size_t row) { return *reinterpret_cast<const int64*>(first + row * column.stride); };
+  if (aggregate.rows == 0) aggregate.extreme = value(0);
+  aggregate.rows += rows;
+  // The compiler keeps what is local in registers.
+  int64 extreme = aggregate.extreme;
+  __int128 sum = 0;
+  switch (aggregate.kind) {
+    case Kind::kCount: break;
+    case Kind::kSum:
+    case Kind::kAvg:
+      for (size_t row = 0; row < rows; ++row) sum += value(row);
+      break;
+    case Kind::kMin:
+      for (size_t row = 0; row < rows; ++row) extreme = std::min(extreme, value(row));
+      break;
+    case Kind::kMax:
+      for (size_t row = 0; row < rows; ++row) extreme = std::max(extreme, value(row));
+      break;
+  }
+  aggregate.extreme = extreme;
+  aggregate.sum += sum;
 }
 
-void add_column(Aggregate& aggregate, const RowBlock& rows) {
-  if (aggregate.column == 0) {
+void add_block(Aggregate& aggregate, const RowBlock& rows) {
+  if (aggregate.column == 0)
     aggregate.rows += rows.rows;
-    return;
-  }
-  const RowBlock::Column column = rows.columns[aggregate.scan_column];
-  if (column.first == nullptr) return;
-  const auto* at = static_cast<const char*>(column.first);
-  for (size_t row = 0; row < rows.rows; ++row, at += column.stride)
-    add_value(aggregate, *reinterpret_cast<const int64*>(at));
+  else if (const RowBlock::Column column = rows.columns[aggregate.scan_column]; column.first != nullptr)
+    add_values(aggregate, column, rows.rows);
 }
 
 /// Reads the rows of the child in blocks. @return false: they must be read one at a time
@@ -243,7 +264,7 @@ bool read_blocks(AggregateState* state) {
   auto* const child = castNode(CustomScanState, state->child);
   if (state->child->chgParam != nullptr) ExecReScan(state->child);
   // As ExecProcNode does for the rows of a node that it calls.
-  Instrumentation* const instrument = state->child->instrument;
+  auto* const instrument = state->child->instrument;
   const auto measured = [&](auto step) {
     if (instrument != nullptr) InstrStartNode(instrument);
     const size_t rows = step();
@@ -257,8 +278,10 @@ bool read_blocks(AggregateState* state) {
   });
   if (!can) return false;
   RowBlock rows;
-  while (measured([&] { return state->reader->take(child, rows) ? rows.rows : 0; }) > 0)
-    for (int k = 0; k < state->count; ++k) add_column(state->aggregates[k], rows);
+  while (measured([&] { return state->reader->take(child, rows) ? rows.rows : 0; }) > 0) {
+    for (int k = 0; k < state->count; ++k) add_block(state->aggregates[k], rows);
+    CHECK_FOR_INTERRUPTS();
+  }
   return true;
 }
 
@@ -272,7 +295,7 @@ void read_rows(AggregateState* state) {
       if (aggregate.column == 0)
         ++aggregate.rows;
       else if (const Datum value = slot_getattr(row, aggregate.column, &is_null); !is_null)
-        add_value(aggregate, DatumGetInt64(value));
+        add_values(aggregate, {&value, 0}, 1);
     }
     CHECK_FOR_INTERRUPTS();
   }

@@ -24,7 +24,7 @@
 #include "extension/plan/query/join_sums.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
-#include "extension/streams/sorted_limit.h"
+#include "extension/server/sorted_limit.h"
 
 #include "extension/server/pg.h"
 

@@ -13,7 +13,7 @@ struct BlockReader {
   /// @return false: these columns, or the rows of this run, must be read one row at a time
   bool (*start)(CustomScanState* node, ColumnSet wanted);
   /// Takes all rows that lie in memory, and lets the run find more if there are none. To be called after start().
-  /// @param[out] rows  `next` is 0. A column whose `first` is nullptr is NULL in every row
+  /// @param[out] rows  `next` is 0. A column whose `first` is nullptr is NULL in every row. Columns of float8 may hold NaN for NULL
   /// @return false after the last row
   bool (*take)(CustomScanState* node, RowBlock& rows);
 };

@@ -7,9 +7,9 @@
 #include "extension/server/node_state.h"
 #include "extension/server/own_aggregate.h"
 #include "extension/server/plan_numbers.h"
+#include "extension/server/sorted_limit.h"
 #include "extension/streams/explain_inputs.h"
 #include "extension/streams/row_stream.h"
-#include "extension/streams/sorted_limit.h"
 
 #include "extension/server/pg.h"
 
@@ -18,6 +18,10 @@ namespace batmap::pg {
 namespace {
 
 constexpr char kNodeName[] = "BatmapScan";
+
+/// CustomScan::custom_private has so many numbers, and then those of the columns. custom_exprs has the call, and after it
+/// LIMIT and OFFSET if the best rows are wanted.
+constexpr int kPlanNumbers = 3;
 
 set_rel_pathlist_hook_type next_pathlist_hook = nullptr;
 
@@ -147,9 +151,9 @@ struct StreamScan {
   CustomScanState base;  // first member: the server sees this
   FuncExpr* call;
   List* arguments;   // list of ExprState
-  ExprState* limit;  // this and the next three: as in WantedRows; nullptr: all rows are wanted
+  ExprState* limit;  // of a query that is sorted by `best_column`; nullptr: it is not
   ExprState* offset;
-  int best_column;
+  int best_column;  // this and the next as in WantedRows
   bool ties;
   int* columns;      // [columns of the node] index of each in the stream
   int* nan_columns;  // [nan_count] columns of the node whose NaN stands for NULL
@@ -193,7 +197,7 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   state->ties = numbers.next() != 0;
   state->stream_columns = numbers.next();
   state->row = static_cast<Datum*>(palloc0(static_cast<Size>(state->stream_columns) * sizeof(Datum)));
-  const int columns = list_length(scan->custom_private) - 3;
+  const int columns = list_length(scan->custom_private) - kPlanNumbers;
   state->columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
   for (int k = 0; k < columns; ++k) state->columns[k] = numbers.next() - 1;
   state->nan_columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
@@ -275,7 +279,6 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
     const int column = state->columns[k];
     if (column >= first_null) continue;
     rows.columns[k] = block == nullptr ? RowBlock::Column{&state->row[column], 0} : block->rest_of(column);
-    if (block != nullptr && block->may_be_nan(column)) rows.nan_is_null |= one(k);
   }
   rows.rows = block == nullptr ? 1 : block->rows - block->next;
   if (block != nullptr) block->next = block->rows;
@@ -311,14 +314,20 @@ void rescan(CustomScanState* node) {
   ExecScanReScan(&node->ss);
 }
 
+char* bound_text(const ExprState* limit, const ExprState* offset, List* names) {
+  const auto text = [&](const ExprState* bound) {
+    return deparse_expression(reinterpret_cast<Node*>(bound->expr), names, true, false);
+  };
+  return offset == nullptr ? text(limit) : psprintf("%s + %s", text(limit), text(offset));
+}
+
 void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   StreamScan* const state = state_of(node);
   const ParamListInfo params = node->ss.ps.state->es_param_list_info;
   ExplainPropertyText("Function", get_func_name(state->call->funcid), es);
   explain_queries(state->call, params, es);
   List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-  if (state->limit != nullptr)
-    ExplainPropertyText("Best", deparse_expression(reinterpret_cast<Node*>(state->limit->expr), names, true, false), es);
+  if (state->limit != nullptr) ExplainPropertyText("Best", bound_text(state->limit, state->offset, names), es);
   if (es->verbose) {
     ExplainPropertyText("Function Call", deparse_expression(reinterpret_cast<Node*>(state->call), names, true, false), es);
   }

@@ -32,7 +32,7 @@ template <typename Query>
 void limit_to_wanted(const WantedRows& wanted, Query& query) {
   if (!wanted.best || query.top_k || query.per_item_top_k || query.max_results) return;
   query.top_k = wanted.best;
-  query.ties = wanted.ties;
+  if constexpr (requires { query.ties; }) query.ties = wanted.ties;
 }
 
 template <typename Call>

@@ -2,14 +2,16 @@
 #include "pairs/pair_answers.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace batmap {
 
 namespace {
 
-/// So many pairs more than four times k may wait for the end of the count. If more have the support of the k-th, all are
-/// counted again.
+/// With ties, 4 k + kMaxTies pairs may wait for the end of the count, as far as there is memory. Where they are more than that,
+/// those with less support than the k-th go. If half of them stay, nearly all pairs may be ties: then none wait, and the pairs
+/// are counted again when the support of the k-th is known.
 constexpr uint64_t kMaxTies = 65536;
 
 constexpr size_t kPollScores = 256;  // scores between two polls of the token; some measures take a tenth of a millisecond
@@ -111,8 +113,7 @@ uint64_t PairAnswers::max_bytes(uint64_t pairs) const {
   const auto results = static_cast<double>(std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2);
   const double counts = 3 * sizeof(PairCount);
   const double task = static_cast<double>(std::min(counter_->max_results(), pairs)) + 64;
-  const uint64_t kept = selection_.ties ? 4 * selection_.top_k.value_or(0) + kMaxTies : selection_.top_k.value_or(0);
-  const double best = static_cast<double>(std::min(kept, pairs));
+  const double best = static_cast<double>(std::min<uint64_t>(selection_.top_k.value_or(0), pairs));
   const double rows = selects_ ? results * counts
                                : results * static_cast<double>(PairList::bytes_of_row(selection_.supports)) +
                                      static_cast<double>(threads) * counts;
@@ -216,11 +217,16 @@ void PairAnswers::next_diagonal(PairBatch& batch) {
 void PairAnswers::offer(const PairRow& row) {
   best_->offer(row);
   if (!ties_ || row.support < best_->threshold()) return;
-  ties_->push_back(row);
   const uint64_t most = 4 * static_cast<uint64_t>(*selection_.top_k) + kMaxTies;
-  if (ties_->size() < most) return;
-  drop_ties();
-  if (ties_->size() > most / 2) ties_.reset();
+  const bool is_full = ties_->size() == most;
+  if (is_full) drop_ties();
+  // The buffer doubles at powers of two. That may take a quarter of the memory that is left.
+  const bool is_too_much =
+      std::has_single_bit(ties_->size()) && 8 * ties_->size() * sizeof(PairRow) > options_.memory->available();
+  if (is_too_much || (is_full && ties_->size() > most / 2))
+    ties_.reset();
+  else
+    ties_->push_back(row);
 }
 
 /// Drops the pairs with less support than the k-th.

@@ -13,6 +13,8 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM batmap_itemsets('TABLE aggregate_rows',
 EXPLAIN (COSTS OFF) SELECT count(*), sum(n) FROM (SELECT a.item, b.item, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid)
 WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 20) pairs;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT DISTINCT a.item, b.tid FROM aggregate_rows a JOIN named_items b USING (tid)) pairs;
+EXPLAIN (COSTS OFF) SELECT count(*), max(support_count) FROM batmap_pairs('TABLE aggregate_rows', 30) p
+LEFT JOIN (SELECT DISTINCT tid FROM aggregate_rows) t ON t.tid = p.item_a;
 EXPLAIN (COSTS OFF) WITH pairs AS (SELECT * FROM batmap_pairs('TABLE aggregate_rows', 30)) SELECT max(support_count) FROM pairs;
 
 -- where it does not

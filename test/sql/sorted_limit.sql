@@ -28,6 +28,10 @@ SELECT wants_best(format(q, $$batmap_pairs('TABLE sorted_rows', 2) p$$)) AS best
     ('SELECT * FROM %s ORDER BY support_count + 1 DESC LIMIT 5'),
     ('SELECT * FROM %s ORDER BY support_count DESC'),
     ('SELECT * FROM %s ORDER BY support_count DESC OFFSET 5'),
+    ('SELECT * FROM %s ORDER BY support_count DESC LIMIT ALL OFFSET 5'),
+    ('SELECT item_a, random() FROM %s ORDER BY support_count DESC LIMIT 5'),
+    ('SELECT item_a FROM %s ORDER BY support_count DESC, random() LIMIT 5'),
+    ('SELECT * FROM %s ORDER BY support_count DESC LIMIT extract(hour FROM now())'),
     ('SELECT * FROM %s ORDER BY support_count DESC LIMIT 5 * random()'),
     ('SELECT * FROM %s ORDER BY support_count DESC LIMIT (SELECT count(*) FROM sorted_names)'),
     ('SELECT * FROM %s WHERE item_a > 3 ORDER BY support_count DESC LIMIT 5'),
@@ -96,6 +100,29 @@ SELECT k, (SELECT sum(support_count) FROM (SELECT support_count FROM batmap_pair
 SET client_min_messages = error;
 SELECT count(*), min(support_count) < max(support_count) AS many FROM (SELECT * FROM batmap_pairs('TABLE sorted_rows', 2, max_results => 40) ORDER BY support_count DESC LIMIT 10) p;
 RESET client_min_messages;
+
+-- best rows that would take much of the memory are not kept, and pairs that tie do not wait if there is little
+CREATE TABLE tied AS SELECT (k / 20)::int8 AS tid, abs(hashint8(k) % 1000)::int8 AS item FROM generate_series(1, 20000) k;
+ANALYZE tied;
+SET batmap.memory_limit = '8MB';
+SELECT count(*) AS cases, count(d) AS differ, min(d) AS first FROM (SELECT differs('*', 'batmap_pairs(''TABLE tied'', 1)', o) AS d FROM
+    (VALUES ('support_count DESC, 1, 2 LIMIT 10'), ('support_count DESC, 1, 2 LIMIT 5000'), ('support_count DESC, 1, 2 LIMIT 90000')) v (o) OFFSET 0) d;
+RESET batmap.memory_limit;
+SET batmap.work_mem = '1MB';
+SELECT count(*) AS cases, count(d) AS differ, min(d) AS first FROM (SELECT differs('*', 'batmap_pairs(''TABLE tied'', 1)', o) AS d FROM
+    (VALUES ('support_count DESC, 1, 2 LIMIT 10'), ('support_count DESC, 1, 2 LIMIT 90000')) v (o) OFFSET 0) d;
+RESET batmap.work_mem;
+DROP TABLE tied;
+
+-- a kept table
+CREATE TABLE kept_rows AS SELECT tid::int8, item::int8 FROM sorted_rows GROUP BY 1, 2;
+CREATE INDEX ON kept_rows (tid);
+SELECT batmap_keep('kept_rows', 'tid', 'item');
+INSERT INTO kept_rows SELECT 100000, g FROM generate_series(1, 40) g;
+SELECT count(*) AS cases, count(d) AS differ, min(d) AS first FROM (SELECT differs('*', 'batmap_pairs(''kept_rows''::regclass, 2)', o) AS d FROM
+    (VALUES ('support_count DESC, 1, 2 LIMIT 10'), ('support_count DESC, 1, 2 LIMIT 700')) v (o) OFFSET 0) d;
+SELECT batmap_unkeep('kept_rows');
+DROP TABLE kept_rows;
 
 -- the record says how many rows the run has kept
 SELECT count(*) FROM (SELECT 1 FROM batmap_pairs('TABLE sorted_rows', 2) ORDER BY support_count DESC LIMIT 10) p;

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "extension/server/settings.h"
-#include "extension/streams/sorted_limit.h"
+#include "extension/server/sorted_limit.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "extension/types/set_gin.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "extension/plan/query/join_project_query.h"
-#include "extension/streams/sorted_limit.h"
+#include "extension/server/sorted_limit.h"
 
 #include "extension/server/pg.h"
 

@@ -1,4 +1,4 @@
-// ORDER BY a count, most first, with LIMIT: a run then need keep only its best rows.
+// ORDER BY a number, the largest first, with LIMIT: a run then need keep only its best rows.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,13 @@ struct SortedLimit {
   bool ties;     // rows with equal values are not all the same to the query
 };
 
-/// @return nothing if the query has another order, or if its limit may change or does not count the rows that are sorted
+/// @return nothing if the query has another order, if its limit may change or does not count the rows that are sorted, or if
+/// something volatile is computed for each of these
 std::optional<SortedLimit> sorted_limit(PlannerInfo* root);
 
 /// The number of rows that LIMIT and OFFSET take from the front. Runs when the plan does.
 /// @param limit, offset  nullptr: there is none
-/// @return nothing if all are wanted, or so many that keeping the best ones saves nothing
+/// @return nothing if all are wanted, or so many that keeping the best ones saves nothing or takes much of batmap.memory_limit
 std::optional<int64_t> rows_in_front(ExprState* limit, ExprState* offset, ExprContext* context);
 
 }  // namespace batmap::pg

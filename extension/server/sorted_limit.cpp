@@ -1,0 +1,61 @@
+// See sorted_limit.h.
+#include "extension/server/sorted_limit.h"
+
+#include "extension/server/backend.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr int64 kMostRows = 100000;  // above this, the heap of the best rows costs more than it saves
+constexpr int64 kRowBytes = 256;     // of a row that is kept: a heap that has just grown, the answer, rows that wait
+constexpr int64 kShareOfMemory = 8;  // of batmap.memory_limit, an eighth
+
+/// Has a bound the same value each time? The plan above evaluates it, too.
+bool is_fixed(PlannerInfo* root, Node* bound) {
+  return bms_is_empty(pull_varnos(root, bound)) && !contain_agg_clause(bound) && !contain_mutable_functions(bound) &&
+         !contain_subplans(bound);
+}
+
+bool is_null(const Node* bound) { return IsA(bound, Const) && castNode(const Const, bound)->constisnull; }
+
+bool is_much(int64 rows) {
+  return rows > kMostRows || static_cast<uint64_t>(rows * kRowBytes * kShareOfMemory) > memory_limit_bytes();
+}
+
+}  // namespace
+
+bool is_plain(Node* expression) { return !contain_volatile_functions(expression) && !contain_subplans(expression); }
+
+std::optional<SortedLimit> sorted_limit(PlannerInfo* root) {
+  const Query* const parse = root->parse;
+  if (parse->sortClause == NIL || parse->limitCount == nullptr || is_null(parse->limitCount) ||
+      parse->distinctClause != NIL || parse->hasWindowFuncs || parse->hasTargetSRFs ||
+      contain_volatile_functions(reinterpret_cast<Node*>(root->processed_tlist)))
+    return std::nullopt;
+  const auto* const first = linitial_node(SortGroupClause, parse->sortClause);
+  if (get_op_opfamily_strategy(first->sortop, INTEGER_BTREE_FAM_OID) != BTGreaterStrategyNumber &&
+      get_op_opfamily_strategy(first->sortop, kFloatOrder) != BTGreaterStrategyNumber)
+    return std::nullopt;
+  if (!is_fixed(root, parse->limitCount) || (parse->limitOffset != nullptr && !is_fixed(root, parse->limitOffset)))
+    return std::nullopt;
+  return SortedLimit{get_sortgroupclause_expr(const_cast<SortGroupClause*>(first), root->processed_tlist), parse->limitCount,
+                     parse->limitOffset, list_length(parse->sortClause) > 1 || parse->limitOption == LIMIT_OPTION_WITH_TIES};
+}
+
+std::optional<int64_t> rows_in_front(ExprState* limit, ExprState* offset, ExprContext* context) {
+  if (limit == nullptr) return std::nullopt;
+  const auto value = [&](ExprState* bound) {
+    bool is_null = true;
+    const int64 rows = bound == nullptr ? 0 : DatumGetInt64(ExecEvalExprSwitchContext(bound, context, &is_null));
+    return is_null ? 0 : rows;
+  };
+  const int64 rows = value(limit);
+  const int64 skipped = value(offset);
+  if (rows < 1 || rows > kMostRows || skipped < 0 || skipped > kMostRows || is_much(rows + skipped)) return std::nullopt;
+  return rows + skipped;
+}
+
+}  // namespace batmap::pg
