@@ -386,7 +386,7 @@ for instance in $instances; do part_instance; done
 emit
 emit "## All instances: the peer that comes closest, time / time of batmap_pairs"
 emit
-emit "The last but one and two: where each row is handed to the server's Aggregate."
+emit "*rows*: where each row is handed to the Aggregate of the server."
 emit
 emit "| | 1 thread | 2 threads | CPU time, 1 thread | rows, 1 thread | rows, 2 threads | ahead of every peer |"
 emit "|---|---|---|---|---|---|---|"
