@@ -4,7 +4,7 @@
 # time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
-# sets plain planning retail itemsets memory"; also small_sets, shapes, corpus, spill, itemset_files, event_files, work_memory, growth, surface, kept), BENCH_RUNS (runs
+# sets plain planning retail itemsets memory"; also small_sets, shapes, corpus, spill, itemset_files, event_files, work_memory, growth, surface, front, kept), BENCH_RUNS (runs
 # of each side, default 5), BENCH_SECONDS (a side that has taken this long is not run again, default 40 x scale),
 # BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth),
 # BENCH_GROWTH (the numbers of rows of the part growth), BENCH_ITEMSET_ROWS (of the part itemset_files), BENCH_EVENTS (of event_files), BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md, with
@@ -324,6 +324,8 @@ part_memory() {
 . bench/sql/growth.sh
 # shellcheck source=bench/sql/surface.sh
 . bench/sql/surface.sh
+# shellcheck source=bench/sql/front.sh
+. bench/sql/front.sh
 
 # ---- the run
 
@@ -374,6 +376,7 @@ if wanted work_memory; then part_work_memory; fi
 if wanted growth; then part_growth; fi
 if wanted kept; then part_kept; fi
 if wanted surface; then part_surface; fi
+if wanted front && load_retail_once; then part_front; fi
 if wanted memory; then part_memory; fi
 
 emit
