@@ -142,7 +142,7 @@ void CompactAccumulator::to_bitmap(Entry& entry) {
     std::memset(data, 0, kBitmapBlockBytes);
     change_words(operation_, block_of(entry), words_of(data));
   } else {
-    mark_block(block_of(entry), *kernel_, words_of(data));
+    expand_block(block_of(entry), *kernel_, words_of(data));
   }
   if (entry.room != 0) pool_.give(entry.data, entry.room);
   entry.data = data;

@@ -2,6 +2,7 @@
 #include "compact/compact_blocks.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace batmap {
 
@@ -227,14 +228,21 @@ uint32_t swept(const CompactBlock& block) {
   return is(block, BlockKind::kArray) ? block.count : block.runs();
 }
 
-void mark_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words) {
-  if (!is(block, BlockKind::kArray)) return expand_block(block, words);
-  kernel.mark_elements(block.data, block.count, words);
+void expand_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words) {
+  if (is(block, BlockKind::kBitmap)) {
+    std::memcpy(words, block.data, kBitmapBlockBytes);
+  } else if (is(block, BlockKind::kArray)) {
+    kernel.mark_elements(block.data, block.count, words);
+  } else {
+    std::memset(words, 0, kBitmapBlockBytes);
+    for (uint32_t i = 0; i < block.runs(); ++i)
+      in_words_of(block.run(i).first, block.run(i).last, [&](uint32_t w, uint64_t mask) { words[w] |= mask; });
+  }
 }
 
 const std::byte* words_of_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words) {
   if (is(block, BlockKind::kBitmap)) return block.data;
-  mark_block(block, kernel, words);
+  expand_block(block, kernel, words);
   return reinterpret_cast<const std::byte*>(words);
 }
 

@@ -35,7 +35,7 @@ uint32_t swept(const CompactBlock& block);
 size_t sweep(const CompactBlock& a, const CompactBlock& b, SetCombination operation, BlockRun* out);
 
 /// Writes a block into 1,024 words. @param words  any content
-void mark_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words);
+void expand_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words);
 
 /// The 1,024 words of a block: those of a bitmap where they lie, at any alignment, and of other kinds in `words`.
 const std::byte* words_of_block(const CompactBlock& block, const CompactKernel& kernel, uint64_t* words);

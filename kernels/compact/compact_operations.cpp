@@ -119,7 +119,7 @@ uint32_t count_common_of_blocks(std::span<CompactBlock> blocks, const CompactKer
       std::swap(to, next);
       continue;
     }
-    if (common.data != reinterpret_cast<const std::byte*>(scratch.words)) expand_block(common, scratch.words);
+    if (common.data != reinterpret_cast<const std::byte*>(scratch.words)) expand_block(common, kernel, scratch.words);
     common = {block.key, kBlockSpan, {BlockKind::kBitmap, kMaxUnits}, reinterpret_cast<const std::byte*>(scratch.words)};
     change_words(SetCombination::kAnd, block, scratch.words);
   }

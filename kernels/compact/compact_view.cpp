@@ -177,20 +177,4 @@ size_t CompactReader::next(uint64_t* out) {
   return count;
 }
 
-void expand_block(const CompactBlock& block, uint64_t* words) {
-  if (block.shape.kind == BlockKind::kBitmap) {
-    std::memcpy(words, block.data, kBitmapBlockBytes);
-    return;
-  }
-  std::memset(words, 0, kBitmapBlockBytes);
-  if (block.shape.kind == BlockKind::kArray) {
-    for (uint32_t i = 0; i < block.shape.units; ++i) words[block.unit(i) / 64] |= uint64_t{1} << (block.unit(i) % 64);
-    return;
-  }
-  for (uint32_t i = 0; i < block.runs(); ++i) {
-    const BlockRun run = block.run(i);
-    in_words_of(run.first, run.last, [&](uint32_t w, uint64_t mask) { words[w] |= mask; });
-  }
-}
-
 }  // namespace batmap

@@ -156,9 +156,6 @@ inline uint64_t compact_max(const CompactView& set) {
   return block.key << kBlockShift | block.max();
 }
 
-/// Writes a block into 1,024 words. @param words  any content
-void expand_block(const CompactBlock& block, uint64_t* words);
-
 /// Calls visit(i) for each bit i of the word that is set, ascending.
 template <typename Visit>
 void for_each_bit(uint64_t word, Visit visit) {

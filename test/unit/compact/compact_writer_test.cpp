@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compact/compact_blocks.h"
 #include "compact/roaring_format.h"
 #include "test/unit/shared/sets.h"
 
@@ -27,7 +28,7 @@ TEST(CompactWriter, EveryWayGivesTheSameBytes) {
       CompactWriter by_runs(test_options());
       uint64_t words[kBitmapBlockWords];
       for (BlockCursor block(view); !block.at_end(); block.next()) {
-        expand_block(block.block(), words);
+        expand_block(block.block(), kCompactKernelScalar, words);
         by_words.add_words(block.key(), words, *kernel->compact);
         std::vector<BlockRun> runs;
         for (uint32_t x = 0; x < kBlockSpan; ++x) {
