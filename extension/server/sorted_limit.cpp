@@ -1,6 +1,8 @@
 // See sorted_limit.h.
 #include "extension/server/sorted_limit.h"
 
+#include <algorithm>
+
 #include "extension/server/backend.h"
 
 #include "extension/server/pg.h"
@@ -9,9 +11,9 @@ namespace batmap::pg {
 
 namespace {
 
-constexpr int64 kMostRows = 100000;  // above this, the heap of the best rows costs more than it saves
-constexpr int64 kRowBytes = 256;     // of a row that is kept: a heap that has just grown, the answer, rows that wait
-constexpr int64 kShareOfMemory = 8;  // of batmap.memory_limit, an eighth
+constexpr size_t kMostRows = 100000;  // above this, the heap of the best rows costs more than it saves
+constexpr size_t kRowBytes = 256;     // of a row that is kept: a heap that has just grown, the answer, rows that wait
+constexpr size_t kShareOfMemory = 8;  // of batmap.memory_limit, an eighth
 
 /// Has a bound the same value each time? The plan above evaluates it, too.
 bool is_fixed(PlannerInfo* root, Node* bound) {
@@ -20,10 +22,6 @@ bool is_fixed(PlannerInfo* root, Node* bound) {
 }
 
 bool is_null(const Node* bound) { return IsA(bound, Const) && castNode(const Const, bound)->constisnull; }
-
-bool is_much(int64 rows) {
-  return rows > kMostRows || static_cast<uint64_t>(rows * kRowBytes * kShareOfMemory) > memory_limit_bytes();
-}
 
 }  // namespace
 
@@ -52,9 +50,10 @@ std::optional<int64_t> rows_in_front(ExprState* limit, ExprState* offset, ExprCo
     const int64 rows = bound == nullptr ? 0 : DatumGetInt64(ExecEvalExprSwitchContext(bound, context, &is_null));
     return is_null ? 0 : rows;
   };
+  const auto most = static_cast<int64>(std::min(kMostRows, memory_limit_bytes() / kShareOfMemory / kRowBytes));
   const int64 rows = value(limit);
   const int64 skipped = value(offset);
-  if (rows < 1 || rows > kMostRows || skipped < 0 || skipped > kMostRows || is_much(rows + skipped)) return std::nullopt;
+  if (rows < 1 || rows > most || skipped < 0 || skipped > most - rows) return std::nullopt;
   return rows + skipped;
 }
 

@@ -105,16 +105,15 @@ List* wanted_columns(const RelOptInfo* rel, List* targets, List* clauses) {
 
 /// What the query wants of the scan if that stands alone in FROM, has no conditions, and is sorted by a ranked column.
 std::optional<SortedLimit> wanted_best(PlannerInfo* root, const RelOptInfo* rel, Oid function, const List* clauses) {
-  const ColumnSet ranked = table_function(function)->ranked_columns();
   const Query* const parse = root->parse;
-  if (ranked == 0 || clauses != NIL || !bms_equal(root->all_baserels, rel->relids) || parse->hasAggs ||
-      parse->groupClause != NIL || parse->groupingSets != NIL || parse->havingQual != nullptr)
+  if (clauses != NIL || !bms_equal(root->all_baserels, rel->relids) || parse->hasAggs || parse->groupClause != NIL ||
+      parse->groupingSets != NIL || parse->havingQual != nullptr)
     return std::nullopt;
   std::optional<SortedLimit> wanted = sorted_limit(root);
   if (!wanted || !IsA(wanted->sorted, Var)) return std::nullopt;
   const auto* const sorted = castNode(Var, wanted->sorted);
   if (sorted->varno != static_cast<int>(rel->relid) || sorted->varlevelsup != 0 || sorted->varattno < 1 ||
-      (ranked & one(sorted->varattno - 1)) == 0)
+      (table_function(function)->ranked_columns() & one(sorted->varattno - 1)) == 0)
     return std::nullopt;
   return wanted;
 }
