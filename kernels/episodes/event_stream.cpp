@@ -16,7 +16,6 @@ namespace {
 constexpr uint64_t kMaxSpan = uint64_t{1} << 61;
 constexpr uint64_t kAxisEnd = uint64_t{1} << 62;
 constexpr size_t kMaxEvents = UINT32_MAX - 1;
-constexpr size_t kRowsAPoll = size_t{1} << 16;
 
 struct Row {
   int64_t time;
@@ -35,22 +34,13 @@ struct Span {
   uint64_t ticks() const { return static_cast<uint64_t>(last) - static_cast<uint64_t>(first); }
 };
 
-/// Runs body(begin, end) over ranges of [0, count) and looks at the cancel token between them.
-template <typename Body>
-void in_slices(size_t count, const CancelToken& cancel, Body body) {
-  for (size_t begin = 0; begin < count; begin += kRowsAPoll) {
-    cancel.throw_if_requested();
-    body(begin, std::min(count, begin + kRowsAPoll));
-  }
-}
-
 /// The rows of some partitions that a run loads at once: grouping takes up to 36 bytes a row.
 constexpr uint64_t kWorkBytesARow = 128;
 constexpr uint64_t kAxisBytesAnEvent = 36;  // while an axis is made
 
 KeyCodes codes_of(const EventLog& log, int64_t EventLog::Row::*key, const ExecutionOptions& options) {
   Span keys;
-  in_slices(log.rows(), options.cancel, [&](size_t begin, size_t end) {
+  in_parts(log.rows(), options.cancel, [&](size_t begin, size_t end) {
     for (size_t k = begin; k < end; ++k) keys.add(log[k].*key);
   });
   return {options, keys.first, log.rows() == 0 ? 0 : keys.ticks(), log.rows()};
@@ -66,7 +56,7 @@ void sort_same_times(Buffer<Row>& rows, size_t count, const CancelToken& cancel)
   };
   size_t first = 0;  // of the rows of one time
   bool in_order = true;
-  in_slices(count, cancel, [&](size_t begin, size_t end) {
+  in_parts(count, cancel, [&](size_t begin, size_t end) {
     for (size_t k = std::max<size_t>(begin, 1); k < end; ++k) {
       if (same_time(k - 1, k)) {
         in_order &= rows[k - 1].event <= rows[k].event;
@@ -88,12 +78,14 @@ void sort_rows(Buffer<Row>& rows, size_t count, size_t streams, const ExecutionO
   if (std::is_sorted(rows.begin(), rows.begin() + count, polled(options.cancel, in_order))) return;
   Buffer<size_t> begin(*options.memory, streams + 1, Fill::kZero);
   if (streams > 1) {
-    for (size_t k = 0; k < count; ++k) ++begin[rows[k].stream + 1];
+    in_parts(count, options.cancel, [&](size_t first, size_t last) {
+      for (size_t k = first; k < last; ++k) ++begin[rows[k].stream + 1];
+    });
     for (size_t k = 0; k < streams; ++k) begin[k + 1] += begin[k];
     Buffer<Row> grouped(*options.memory, count);
     Buffer<size_t> at(*options.memory, streams);
     std::copy_n(begin.begin(), streams, at.begin());
-    in_slices(count, options.cancel, [&](size_t first, size_t last) {
+    in_parts(count, options.cancel, [&](size_t first, size_t last) {
       for (size_t k = first; k < last; ++k) grouped[at[rows[k].stream]++] = rows[k];
     });
     rows = std::move(grouped);
@@ -136,7 +128,7 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
   std::fill(last_time.begin(), last_time.end(), -1);
   size_t events = 0;
   const EventStream::Stretch* stretch = stretches.begin();
-  in_slices(end - from, options.cancel, [&](size_t first, size_t last) {
+  in_parts(end - from, options.cancel, [&](size_t first, size_t last) {
     for (size_t k = from + first; k < from + last; ++k) {
       if (k > from && rows[k].stream != rows[k - 1].stream) ++stretch;
       const int64_t time = stretch->at + (rows[k].time - stretch->first);
@@ -177,7 +169,7 @@ void EventLog::add_block() {
 
 void EventLog::write_blocks() {
   if (!partitions_) partitions_.emplace(*files_, *meter_);
-  in_slices(rows_, cancel_, [&](size_t first, size_t last) {
+  in_parts(rows_, cancel_, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k) partitions_->append((*this)[k]);
   });
   rows_ = 0;
@@ -204,10 +196,12 @@ EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> 
       stretches_(std::move(stretches)) {
   // at[symbol] is the next free index of each list.
   Buffer<uint32_t> at(*options.memory, size_t{symbol_count} + 1, Fill::kZero);
-  for (size_t k = 0; k < events; ++k) ++at[symbols_[k] + 1];
+  in_parts(events, options.cancel, [&](size_t first, size_t last) {
+    for (size_t k = first; k < last; ++k) ++at[symbols_[k] + 1];
+  });
   for (uint32_t symbol = 0; symbol < symbol_count; ++symbol) at[symbol + 1] += at[symbol];
   std::copy(at.begin(), at.end(), begin_.begin());
-  in_slices(events, options.cancel, [&](size_t first, size_t last) {
+  in_parts(events, options.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k) list_times_[at[symbols_[k]]++] = times_[k];
   });
   if (counting != EpisodeCounting::kStreams) return;
@@ -216,8 +210,11 @@ EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> 
   stream_ends_[stretches_.size() - 1] = INT64_MAX;
 }
 
-void EventStream::write(TempFile& file) const {
-  const auto put = [&](const auto* values, size_t count) { file.write(std::as_bytes(std::span(values, count))); };
+void EventStream::write(TempFile& file, const CancelToken& cancel) const {
+  const auto put = [&](const auto* values, size_t count) {
+    in_parts(count, cancel,
+             [&](size_t first, size_t last) { file.write(std::as_bytes(std::span(values + first, last - first))); });
+  };
   const uint64_t sizes[2] = {events_, stretches_.size()};
   put(sizes, 2);
   put(times_.data(), events_);
@@ -234,9 +231,8 @@ EventStream::Sizes EventStream::read_sizes(TempFile& file) {
 void EventStream::read_events(TempFile& file, const Sizes& sizes, int64_t* times, uint32_t* symbols,
                               GrowingBuffer<Stretch>& stretches, const CancelToken& cancel) {
   const auto get = [&](auto* values, size_t count) {
-    in_slices(count, cancel, [&](size_t first, size_t last) {
-      file.read(std::as_writable_bytes(std::span(values + first, last - first)));
-    });
+    in_parts(count, cancel,
+             [&](size_t first, size_t last) { file.read(std::as_writable_bytes(std::span(values + first, last - first))); });
   };
   get(times, sizes.events);
   get(symbols, sizes.events);
@@ -377,7 +373,7 @@ void EventStreams::group_rows(EventLog log, Grouping& grouping) {
   KeyCodes events = codes_of(log, &EventLog::Row::event, options);
   {
     KeyCodes stream_codes = codes_of(log, &EventLog::Row::stream, options);
-    in_slices(log.rows(), options.cancel, [&](size_t first, size_t last) {
+    in_parts(log.rows(), options.cancel, [&](size_t first, size_t last) {
       for (size_t k = first; k < last; ++k) {
         const EventLog::Row row = log[k];
         const uint32_t stream = code_of(stream_codes, row.stream);
@@ -395,7 +391,7 @@ void EventStreams::group_rows(EventLog log, Grouping& grouping) {
   grouping.keep_events(events);
 
   size_t kept_rows = 0;
-  in_slices(rows.size(), options.cancel, [&](size_t first, size_t last) {
+  in_parts(rows.size(), options.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k)
       if (const uint32_t symbol = grouping.symbol(rows[k].event); symbol != Grouping::kGone)
         rows[kept_rows++] = {rows[k].time, symbol, rows[k].stream};
@@ -481,7 +477,7 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
                                                             .last_time = last.times[last.events - 1]});
     has_pieces_ |= part.is_piece;
     has_begun = part.is_piece;
-    for (const EventStream& axis : axes) axis.write(*part.file);
+    for (const EventStream& axis : axes) axis.write(*part.file, options.cancel);
     axis_bytes += part.file->unread();
   }
   file_bytes_ = std::max(file_bytes_, axis_bytes);

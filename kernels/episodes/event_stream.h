@@ -162,7 +162,7 @@ class EventStream {
   const Stretch& stretch_of(int64_t time) const;
 
   /// Writes the axis. read_sizes() and read_events() read it. @throws what the file throws
-  void write(TempFile& file) const;
+  void write(TempFile& file, const CancelToken& cancel) const;
   struct Sizes {
     uint64_t events;
     uint64_t stretches;

@@ -141,7 +141,9 @@ class TriangleRun::Coding {
     codes_.emplace(options_, bounds.low, bounds.range(), few);
     marks_.reset();
     if (codes_->direct()) {
-      std::fill_n(marks_.room(codes_->size()), codes_->size(), 0);
+      uint32_t* const marks = marks_.room(codes_->size());
+      in_parts(codes_->size(), options_.cancel,
+               [&](size_t first, size_t last) { std::fill(marks + first, marks + last, 0); });
       marks_.add(codes_->size());
     }
     bool are_too_many = false;

@@ -696,12 +696,13 @@ class Gate {
   }
 
   void look_for_leavings(const Statement& statement) {
+    const int threads = threads_left(session_.pid());
     const Process process = look_at(session_.pid());
     const int64_t files = control_.number("SELECT count(*) FROM pg_ls_tmpdir()");
     const bool is_large = process.rss_anon_kb > cold_kb_ + kMemoryMarginKb;
-    if (process.threads == 1 && files == 0 && !is_large) return;
+    if (threads == 0 && files == 0 && !is_large) return;
     ++left_;
-    tap_.note(text("left %d threads, %lld files, %ld kB more memory: ", process.threads - 1, (long long)files,
+    tap_.note(text("left %d threads, %lld files, %ld kB more memory: ", threads, (long long)files,
                    process.rss_anon_kb - cold_kb_) +
               described(statement));
   }

@@ -349,6 +349,17 @@ inline Process look_at(pid_t pid) {
   return p;
 }
 
+// The threads besides the main one that a backend has left behind. The kernel lists a thread for some microseconds after
+// it was joined, so this waits until there is none, or it is certain that they stay.
+inline int threads_left(pid_t pid) {
+  constexpr double kPatienceMs = 1000;
+  for (const auto start = Clock::now();;) {
+    const int left = look_at(pid).threads - 1;
+    if (left == 0 || ms_since(start) > kPatienceMs) return left;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 // How late the end of a statement is: the time since this was made, in ms. Other processes of the machine may keep a backend
 // from running, so the processor time of all its threads counts where that is less; but no more than a second is forgiven.
 class Lateness {

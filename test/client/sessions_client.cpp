@@ -204,7 +204,7 @@ void run(Tap& tap) {
     tap.ok(wrong == 0, text("round %d: %d answers right, %d wrong, in %.0f ms", round + 1, kSessions - wrong, wrong, took));
     tap.ok(most >= kSessions / 2, text("round %d: %lld sessions were seen running at once", round + 1, (long long)most));
     int with_threads = 0;
-    for (const Session& session : sessions) with_threads += look_at(session.pid()).threads != 1 ? 1 : 0;
+    for (const Session& session : sessions) with_threads += threads_left(session.pid()) != 0 ? 1 : 0;
     tap.ok(with_threads == 0, text("round %d: every backend is back to one thread (%d are not)", round + 1, with_threads));
     if (round == 1) after_second = sum_rss_kb(sessions);
   }
