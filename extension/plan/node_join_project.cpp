@@ -97,6 +97,9 @@ struct PlainItem {
   bool may_be_null;     // kNullKey is NULL
 };
 
+/// What becomes of a pair (a, b) of the engine, which counts the pairs of a self-join once.
+enum class Turn { kNever, kAlways, kBoth };  // a row (a, b); a row (b, a); a row of each
+
 struct JoinProjectState {
   CustomScanState base;  // first member: the server sees this
   JoinProjectSpec spec;
@@ -123,16 +126,32 @@ struct JoinProjectState {
   bool finished;
   bool plain_answers;
   bool turn_next;       // the next row is the current pair with its items swapped
+  size_t to_turn;       // where rows are read in blocks: so many pairs at the end of the block follow with their items swapped
+  Turn turn;
   bool rows_are_plain;  // each is two items and the count
 };
 
 JoinProjectState* state_of(CustomScanState* node) { return reinterpret_cast<JoinProjectState*>(node); }
+
+Turn turn_of(const JoinProjectSpec& spec) {
+  if (!spec.self_join || spec.grouped || spec.adds_up()) return Turn::kNever;
+  switch (spec.order) {
+    case PairCondition::kLess:
+    case PairCondition::kLessEqual: return Turn::kNever;
+    case PairCondition::kGreater:
+    case PairCondition::kGreaterEqual: return Turn::kAlways;
+    case PairCondition::kNone:
+    case PairCondition::kNotEqual: return Turn::kBoth;
+  }
+  pg_unreachable();
+}
 
 void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   JoinProjectState* const state = state_of(node);
   auto* const scan = castNode(CustomScan, node->ss.ps.plan);
   state->lists = join_project_lists(scan->custom_private);
   state->spec = join_project_spec(state->lists);
+  state->turn = turn_of(state->spec);
   const auto next_child = [&] {
     auto* const plan = static_cast<Plan*>(list_nth(scan->custom_plans, list_length(node->custom_ps)));
     PlanState* const child = ExecInitNode(plan, estate, eflags);
@@ -253,9 +272,6 @@ bool find_pairs(JoinProjectState* state) {
   return false;
 }
 
-/// Does the engine count each pair of items once, so that the node puts them into the order that is asked for?
-bool orders_pairs(const JoinProjectSpec& spec) { return spec.self_join && !spec.grouped && !spec.adds_up(); }
-
 /// Goes to the next pair of the run. @return false if there is none
 bool next_pair(JoinProjectState* state, bool& turned) {
   turned = state->turn_next;
@@ -263,11 +279,9 @@ bool next_pair(JoinProjectState* state, bool& turned) {
   if (turned) return true;
   if (!find_pairs(state)) return false;
   ++state->block->next;
-  if (orders_pairs(state->spec)) {
-    turned = state->spec.order == ItemOrder::kLeftLarger;
-    const ItemPair& row = current_pair(state);
-    state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
-  }
+  turned = state->turn == Turn::kAlways;
+  const ItemPair& row = current_pair(state);
+  state->turn_next = state->turn == Turn::kBoth && row.item_a != row.item_b;
   return true;
 }
 
@@ -338,32 +352,47 @@ TupleTableSlot* next_plain_row(JoinProjectState* state) {
   return ExecStoreVirtualTuple(slot);
 }
 
-/// Plain rows are pairs that lie in memory. A self-join without an order of its items has two rows for most pairs.
+/// Plain rows are pairs that lie in memory.
 bool start_blocks(CustomScanState* node, ColumnSet wanted) {
   JoinProjectState* const state = state_of(node);
   if (node->ss.ps.qual != nullptr) return false;
   if (!state->opened) open_rows(state);
   if (state->finished) return true;
-  if (!state->rows_are_plain || (orders_pairs(state->spec) && state->spec.order == ItemOrder::kAny)) return false;
+  if (!state->rows_are_plain) return false;
   for (int side = 0; side < 2; ++side)
     if ((wanted >> side & 1) != 0 && (state->plain_items[side].values != nullptr || state->plain_items[side].may_be_null))
       return false;
   return true;
 }
 
+/// The next pairs of the block whose rows with swapped items are still to come. @return empty: there are none
+std::span<const ItemPair> pairs_to_turn(JoinProjectState* state) {
+  if (state->to_turn == 0) return {};
+  const std::span<const ItemPair> pairs = state->rows.batch->pairs().last(state->to_turn);
+  const auto is_turned = [](const ItemPair& pair) { return pair.item_a != pair.item_b; };
+  const auto first = std::ranges::find_if(pairs, is_turned);
+  const auto last = std::find_if_not(first, pairs.end(), is_turned);
+  state->to_turn = static_cast<size_t>(pairs.end() - last);
+  return {first, last};
+}
+
 bool take_block(CustomScanState* node, RowBlock& rows) {
   JoinProjectState* const state = state_of(node);
-  if (!find_pairs(state)) return false;
-  RowBlock* const block = state->block;
-  const std::span<const ItemPair> pairs = state->rows.batch->pairs().subspan(block->next);
-  const bool turned = orders_pairs(state->spec) && state->spec.order == ItemOrder::kLeftLarger;
+  std::span<const ItemPair> pairs = pairs_to_turn(state);
+  const bool turned = state->turn == Turn::kAlways || !pairs.empty();
+  if (pairs.empty()) {
+    if (!find_pairs(state)) return false;
+    RowBlock* const block = state->block;
+    pairs = state->rows.batch->pairs().subspan(block->next);
+    block->next = block->rows;
+    if (state->turn == Turn::kBoth) state->to_turn = pairs.size();
+  }
   rows = {};
   rows.columns[turned ? 1 : 0] = {&pairs[0].item_a, sizeof(ItemPair)};
   rows.columns[turned ? 0 : 1] = {&pairs[0].item_b, sizeof(ItemPair)};
   const int columns = Min(node->ss.ss_ScanTupleSlot->tts_tupleDescriptor->natts, RowBlock::kMaxColumns);
   for (int at = 2; at < columns; ++at) rows.columns[at] = {&pairs[0].support, sizeof(ItemPair)};
   rows.rows = pairs.size();
-  block->next = block->rows;
   return true;
 }
 
@@ -391,6 +420,7 @@ void close_rows(JoinProjectState* state) {
   state->rows = {};
   state->sums = nullptr;
   state->opened = state->finished = state->plain_answers = state->turn_next = state->rows_are_plain = false;
+  state->to_turn = 0;
   MemoryContextReset(state->context);
 }
 
@@ -473,9 +503,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
                                        "larger item first",
                                        "larger or equal item first",
                                        "different items"};
-  PairCondition condition = spec.condition;
-  if (!spec.grouped && spec.order != ItemOrder::kAny)
-    condition = spec.order == ItemOrder::kLeftSmaller ? PairCondition::kLess : PairCondition::kGreater;
+  const PairCondition condition = spec.grouped ? spec.condition : spec.order;
   if (spec.self_join || condition != PairCondition::kNone)
     ExplainPropertyText("Pairs", kPairs[static_cast<int>(condition)], es);
   int at = 0;

@@ -34,7 +34,10 @@ bool supports_of(PlannerInfo* root, const JoinProjectQuery& query, const JoinPro
 double expected_codes(const JoinProjectQuery& query, const ItemSupports* supports, double min_count) {
   const ItemSupports& right = supports[query.self_join ? 0 : 1];
   const double transactions = Max(supports[0].transactions, right.transactions);
-  if (query.order != ItemOrder::kAny) return expected_pairs(supports[0].items(), transactions, min_count);
+  if (query.order != PairCondition::kNone) {
+    const double pairs = expected_pairs(supports[0].items(), transactions, min_count);
+    return query.order == PairCondition::kNotEqual ? 2 * pairs : pairs;
+  }
   return expected_joined_pairs(supports[0].items(), right.items(), transactions, min_count);
 }
 

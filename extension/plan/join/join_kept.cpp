@@ -55,7 +55,7 @@ bool joins_by_equality(Oid type, Oid collation, Oid operator_oid) {
 /// Does the query count what kept counts say of any table?
 bool counts_pairs(const JoinProjectQuery& query, const JoinProjectSpec& spec) {
   if (!query.self_join || query.expansion != nullptr || query.adds_up || query.grouped || query.rows_repeat) return false;
-  if (query.order == ItemOrder::kAny || query.shared.items != NIL) return false;
+  if (holds_for_equals(query.order) || query.shared.items != NIL) return false;
   const JoinProjectSide& side = query.sides[0];
   return list_length(side.keys) == 1 && list_length(side.items) == 1 && is_own_key(spec.sides[0].item) &&
          side.rel->reloptkind == RELOPT_BASEREL && side.lookup.rel == nullptr && query.sides[1].lookup.rel == nullptr;

@@ -75,7 +75,7 @@ JoinProjectSpec::Side side_spec(const JoinProjectQuery& query, const JoinProject
   const bool has_room_for_null =
       !side.null_items_are_wanted || side.items_are_not_null || spec.item == KeyKind::kInt2 || spec.item == KeyKind::kInt4;
   if (spec.codes > 1 || !is_own_key(spec.item) || !has_room_for_null) {
-    spec.item = query.order != ItemOrder::kAny ? KeyKind::kDictionary : KeyKind::kTuples;
+    spec.item = query.order != PairCondition::kNone ? KeyKind::kDictionary : KeyKind::kTuples;
     spec.null_items = spec.item == KeyKind::kTuples;  // a dictionary has none; an order of the items rejects them
   }
   set_lookup(side, spec);

@@ -32,7 +32,7 @@ struct JoinProjectSpec {
   PairCondition condition;
   int compared_value;  // see JoinProjectQuery
   int self_join;       // both sides are one input
-  ItemOrder order;
+  PairCondition order;
   JoinProjectCount counting;
   int rows_repeat;
   int comparisons;    // of items: the first of the conditions, to be checked before aggregates are computed

@@ -279,7 +279,7 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
   ask(spec, bounds, grouping, call.query);
   call.query.supports = false;
   // An item and itself have one group, and groups may have several items.
-  call.query.diagonal = grouping ? holds_for_equals(spec.condition) : spec.order == ItemOrder::kAny;
+  call.query.diagonal = grouping ? holds_for_equals(spec.condition) : holds_for_equals(spec.order);
   std::span<const uint32_t> ranks;
   if (Dictionary* const items = inputs.items[0]->dictionary; items != nullptr)
     ranks = {dictionary_sort(*items), items->count};

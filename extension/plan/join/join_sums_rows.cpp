@@ -374,8 +374,7 @@ SumsQuery query_of(const JoinProjectSpec& spec, RunningSums& sums, int aggregate
     uint64_t& limit = query.products[static_cast<size_t>(sums.aggregates[k].sum)].limit;
     limit = std::min(limit, limit_of(sums.aggregates[k].spec.bytes));
   }
-  if (spec.order == ItemOrder::kLeftSmaller) query.condition = PairCondition::kLess;
-  if (spec.order == ItemOrder::kLeftLarger) query.condition = PairCondition::kGreater;
+  query.condition = spec.order;
   return query;
 }
 

@@ -162,6 +162,22 @@ Node* compared(void* argument) {
   return expression;
 }
 
+bool read_condition(Oid operation, Oid type, PairCondition& condition) {
+  if (!OidIsValid(operation)) return false;
+  const Oid order = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+  switch (get_op_opfamily_strategy(operation, order)) {
+    case BTLessStrategyNumber: condition = PairCondition::kLess; return true;
+    case BTLessEqualStrategyNumber: condition = PairCondition::kLessEqual; return true;
+    case BTGreaterStrategyNumber: condition = PairCondition::kGreater; return true;
+    case BTGreaterEqualStrategyNumber: condition = PairCondition::kGreaterEqual; return true;
+    default: break;
+  }
+  const Oid negation = get_negator(operation);
+  if (!OidIsValid(negation) || get_op_opfamily_strategy(negation, order) != BTEqualStrategyNumber) return false;
+  condition = PairCondition::kNotEqual;
+  return true;
+}
+
 /// A column that is declared NOT NULL, of a table that is read alone: children of a table, and foreign
 /// servers, may lack the constraint.
 bool is_not_null(PlannerInfo* root, Node* expression) {

@@ -40,6 +40,9 @@ bool read_join(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& que
 /// The operand of a comparison without casts that change nothing: varchar is compared as text.
 Node* compared(void* argument);
 
+/// What a comparison of the left with the right value means in the order of their type. @return false: nothing there
+bool read_condition(Oid operation, Oid type, PairCondition& condition);
+
 /// Is the expression never NULL, by the definition of the table?
 bool is_not_null(PlannerInfo* root, Node* expression);
 

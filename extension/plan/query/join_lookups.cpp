@@ -205,21 +205,6 @@ bool has_room_for_prefix(const JoinProjectSide& side) {
   return (kind == KeyKind::kInt2 || kind == KeyKind::kInt4) && (!side.null_items_are_wanted || side.items_are_not_null);
 }
 
-/// What a comparison of the left with the right value means in the order of their type.
-bool read_condition(Oid operation, Oid type, PairCondition& condition) {
-  const Oid order = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-  switch (get_op_opfamily_strategy(operation, order)) {
-    case BTLessStrategyNumber: condition = PairCondition::kLess; return true;
-    case BTLessEqualStrategyNumber: condition = PairCondition::kLessEqual; return true;
-    case BTGreaterStrategyNumber: condition = PairCondition::kGreater; return true;
-    case BTGreaterEqualStrategyNumber: condition = PairCondition::kGreaterEqual; return true;
-    default: break;
-  }
-  const Oid negation = get_negator(operation);
-  condition = PairCondition::kNotEqual;
-  return OidIsValid(negation) && get_op_opfamily_strategy(negation, order) == BTEqualStrategyNumber;
-}
-
 /// Are the operands of a comparison, in the order of the sides, their codes?
 bool compares_codes(Apart& state, Node* const operands[2]) {
   JoinProjectQuery& apart = state.apart;
@@ -261,7 +246,7 @@ bool take_condition(Apart& state) {
     std::swap(operands[0], operands[1]);
     operation = get_commutator(operation);
   }
-  if (!OidIsValid(operation) || !read_condition(operation, exprType(operands[0]), apart.condition)) return false;
+  if (!read_condition(operation, exprType(operands[0]), apart.condition)) return false;
   return compares_codes(state, operands) || compares_values(state, comparison, operands);
 }
 
@@ -320,7 +305,7 @@ bool read_lookups_apart(PlannerInfo* root, UpperRelationKind stage, const JoinPr
   apart = query;
   apart.shared = {};
   apart.share_of_keys = 1;
-  apart.order = ItemOrder::kAny;
+  apart.order = PairCondition::kNone;
   apart.finer = false;
   apart.grouped = true;
   Apart state{root, query, apart, {}};

@@ -99,7 +99,7 @@ namespace {
 
 // ---- what the clauses mean together
 
-/// If the only clause that is left orders the two items of a self-join by their type, turns it into `order`.
+/// If the only clause that is left compares the two items of a self-join in the order of their type, turns it into `order`.
 void take_order(JoinProjectQuery& query) {
   if (!query.self_join || list_length(query.quals) != 1 || list_length(query.sides[0].items) != 1) return;
   const auto* const comparison = linitial_node(OpExpr, query.quals);
@@ -109,12 +109,9 @@ void take_order(JoinProjectQuery& query) {
   const bool straight = equal(first, items[0]) && equal(second, items[1]);
   const bool turned = equal(first, items[1]) && equal(second, items[0]);
   if (!straight && !turned) return;
-  const TypeCacheEntry* const type = lookup_type_cache(exprType(items[0]), TYPECACHE_BTREE_OPFAMILY);
   if (comparison->inputcollid != exprCollation(items[0])) return;
-  const int strategy = get_op_opfamily_strategy(comparison->opno, type->btree_opf);
-  if (strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber) return;
-  query.order = (strategy == BTLessStrategyNumber) == straight ? ItemOrder::kLeftSmaller : ItemOrder::kLeftLarger;
-  query.quals = NIL;
+  const Oid operation = straight ? comparison->opno : get_commutator(comparison->opno);
+  if (read_condition(operation, exprType(items[0]), query.order)) query.quals = NIL;
 }
 
 /// Comparisons are never true of NULL: if an item is compared, rows in which it is NULL are not wanted.

@@ -23,9 +23,6 @@ struct RowExpansion;
 /// What is counted for each pair.
 enum class JoinProjectCount : int { kNothing, kRows, kKeys };
 
-/// The order of the two items of a pair that the query asks for, if it asks for nothing else.
-enum class ItemOrder : int { kAny, kLeftSmaller, kLeftLarger };
-
 /// In JoinProjectSide::item_refs: the item is in no group and no column of the query, only in a comparison.
 constexpr int kOnlyCompared = -1;
 
@@ -56,7 +53,7 @@ struct JoinProjectQuery {
   RowExpansion* expansion;  // the sides are calls of a function over the same rows (join_unnest.h); else nullptr
   List* key_operators;      // Oid: the equality of each key, of two values of one type
   bool self_join;           // both sides are the same rows
-  ItemOrder order;          // for a self-join only
+  PairCondition order;      // of the left and the right item of a self-join, if no other clause is about them
   JoinProjectCount counting;
   bool rows_repeat;         // rows may repeat, and that changes the counts
   bool finer;               // the server combines the node's groups, which may be finer, by their aggregates' states
