@@ -187,10 +187,7 @@ struct UsedParams {
 
 bool mark_used(Node* node, void* context) {
   if (node == nullptr) return false;
-  if (!IsA(node, ParamRef)) {
-    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(mark_used));
-    return raw_expression_tree_walker(node, walker, context);
-  }
+  if (!IsA(node, ParamRef)) return raw_expression_tree_walker(node, walker(mark_used), context);
   const auto* const used = static_cast<const UsedParams*>(context);
   const int number = castNode(ParamRef, node)->number;
   if (number >= 1 && number <= used->count) used->marks[number - 1] = true;

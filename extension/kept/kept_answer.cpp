@@ -113,14 +113,12 @@ Oid count_function(const KeptTable& kept) {
 
 bool has_foreign_aggregate(Node* node, void* own) {
   if (node == nullptr) return false;
-  if (IsA(node, Query))
-    return query_tree_walker(castNode(Query, node),
-                             reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_foreign_aggregate)), own, 0);
+  if (IsA(node, Query)) return query_tree_walker(castNode(Query, node), walker(has_foreign_aggregate), own, 0);
   if (IsA(node, Aggref)) {
     const Oid function = castNode(Aggref, node)->aggfnoid;
     if (function >= FirstGenbkiObjectId && function != *static_cast<const Oid*>(own)) return true;
   }
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_foreign_aggregate)), own);
+  return expression_tree_walker(node, walker(has_foreign_aggregate), own);
 }
 
 /// Whether a plan reads and changes the companions and the table, counts with our aggregate, and nothing else.

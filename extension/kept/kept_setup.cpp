@@ -118,17 +118,26 @@ void check_partitions(Relation table) {
   }
 }
 
+bool has_subquery(Node* node, void* context) {
+  if (node == nullptr) return false;
+  return IsA(node, SubLink) || raw_expression_tree_walker(node, walker(has_subquery), context);
+}
+
 /// The filter must be one expression, because it becomes part of a statement.
 void check_expression(const char* filter) {
   const char* const text = psprintf("SELECT (%s\n)", filter);
   const List* const statements = raw_parser(text, RAW_PARSE_DEFAULT);
   const auto* const select =
       list_length(statements) == 1 ? castNode(SelectStmt, linitial_node(RawStmt, statements)->stmt) : nullptr;
-  if (select == nullptr || list_length(select->targetList) != 1 || select->fromClause != NIL ||
-      select->whereClause != nullptr || select->op != SETOP_NONE || select->sortClause != NIL ||
-      select->limitCount != nullptr)
+  SelectStmt* const bare = makeNode(SelectStmt);  // has a list of columns and nothing else
+  if (select != nullptr) bare->targetList = select->targetList;
+  if (list_length(bare->targetList) != 1 || !equal(select, bare))
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("filter \"%s\" is no condition", filter),
                     errhint("Write what would stand behind WHERE, for example filter => 'quantity > 0'.")));
+  if (has_subquery(reinterpret_cast<Node*>(bare->targetList), nullptr))
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("filter \"%s\" has a subquery", filter),
+             errdetail("Counts are kept for rows of one table alone: a change of another one would not be noticed.")));
 }
 
 /// A new relation in the schema of the table.

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "extension/server/own_function.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
@@ -13,29 +15,7 @@ namespace {
 constexpr const char* kChangeFunction = "batmap_keep_changes";  // in the library
 constexpr const char* kAgain = "Call batmap_unkeep and batmap_keep again.";
 
-/// Whether a function of SQL is this one of the library. Only a superuser can create a function of a library.
-bool is_function(Oid function, const char* name) {
-  const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-  if (!HeapTupleIsValid(tuple)) return false;
-  bool same = false;
-  if (reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang == ClanguageId) {
-    bool is_null;
-    const Datum source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
-    same = !is_null && strcmp(TextDatumGetCString(source), name) == 0;
-  }
-  ReleaseSysCache(tuple);
-  return same;
-}
-
 bool is_ours(const Trigger& trigger) { return is_function(trigger.tgfoid, kChangeFunction); }
-
-/// Whether a type is batmap_pair_counts itself.
-bool is_pair_counts_type(Oid type) {
-  Oid parameter;
-  Oid input;
-  getTypeInputInfo(type, &input, &parameter);
-  return is_function(input, "batmap_pair_counts_in");
-}
 
 struct FoundRelations {
   Oid oids[3];
@@ -51,8 +31,7 @@ bool find_relations(Node* node, void* found_relations) {
       found->oids[found->count++] = DatumGetObjectId(constant->constvalue);
     return false;
   }
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(find_relations)),
-                                found_relations);
+  return expression_tree_walker(node, walker(find_relations), found_relations);
 }
 
 [[noreturn]] void refuse_companion(Oid companion, Oid table, const char* reason, const char* hint = kAgain) {
@@ -162,7 +141,7 @@ bool has_bad_column(Node* node, void* table) {
            column->varattno > RelationGetDescr(static_cast<Relation>(table))->natts;
   }
   if (IsA(node, SubLink) || IsA(node, Query)) return true;
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_bad_column)), table);
+  return expression_tree_walker(node, walker(has_bad_column), table);
 }
 
 /// The column of a view's table that a column of the view is. @return 0 if it is none
@@ -247,7 +226,7 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
   const Oid low = kept.has_texts ? TEXTOID : INT8OID;
   const Relation counts =
       open_companion(companions.counts, table, RELKIND_RELATION, {{"part", INT2OID}, {"low", low}, {"counts", InvalidOid}});
-  if (!is_pair_counts_type(TupleDescAttr(RelationGetDescr(counts), 2)->atttypid))
+  if (!is_type_with_input(TupleDescAttr(RelationGetDescr(counts), 2)->atttypid, "batmap_pair_counts_in"))
     refuse_companion(companions.counts, kept.table, "it has other columns than it must");
   kept.counts_type = TupleDescAttr(RelationGetDescr(counts), 2)->atttypid;
   relation_close(counts, NoLock);

@@ -328,10 +328,6 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
-
-TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
-
 void end_scan(CustomScanState* node) { ExecEndNode(state_of(node)->child); }
 
 void rescan(CustomScanState* node) {
@@ -347,7 +343,7 @@ void rescan(CustomScanState* node) {
   ExecScanReScan(&node->ss);
 }
 
-const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan);
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, scan_rows<next_row>, end_scan, rescan);
 const CustomScanMethods kScanMethods = {kNodeName, create_node_state<AggregateState, &kExecMethods>};
 
 const CustomScanMethods* scan_methods() { return &kScanMethods; }

@@ -125,8 +125,8 @@ struct JoinProjectState {
   bool opened;
   bool finished;
   bool plain_answers;
-  bool turn_next;       // the next row is the current pair with its items swapped
-  size_t to_turn;       // where rows are read in blocks: so many pairs at the end of the block follow with their items swapped
+  bool turn_next;  // the next row is the current pair with its items swapped
+  size_t to_turn;  // where rows are read in blocks: so many pairs at the end of the block follow with their items swapped
   Turn turn;
   bool rows_are_plain;  // each is two items and the count
 };
@@ -398,13 +398,11 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
 
 constexpr BlockReader kBlockReader = {start_blocks, take_block};
 
-bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
-
 TupleTableSlot* exec_scan(CustomScanState* node) {
   JoinProjectState* const state = state_of(node);
   if (state->rows_are_plain && node->ss.ps.qual == nullptr && node->ss.ps.ps_ProjInfo == nullptr)
     return next_plain_row(state);
-  return ExecScan(&node->ss, next_row, recheck_row);
+  return scan_rows<next_row>(node);
 }
 
 /// All plans below the node; nullptr: not there.

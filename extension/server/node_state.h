@@ -30,4 +30,23 @@ Node* create_node_state(CustomScan*) {
   return reinterpret_cast<Node*>(state);
 }
 
+/// The rows of next_row() that pass the conditions of the node, as the plan above wants them. Not for a node that scans a table.
+/// ExecScan() is not used: while the server checks a row again that another transaction has changed, some of its versions expect
+/// the row of such a node to be in the slot, and ask for none.
+template <TupleTableSlot* (*next_row)(ScanState*)>
+TupleTableSlot* scan_rows(CustomScanState* node) {
+  ScanState& scan = node->ss;
+  ExprContext* const context = scan.ps.ps_ExprContext;
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    ResetExprContext(context);
+    TupleTableSlot* const row = next_row(&scan);
+    if (TupIsNull(row)) return scan.ps.ps_ProjInfo == nullptr ? row : ExecClearTuple(scan.ps.ps_ResultTupleSlot);
+    context->ecxt_scantuple = row;
+    if (scan.ps.qual == nullptr || ExecQual(scan.ps.qual, context))
+      return scan.ps.ps_ProjInfo == nullptr ? row : ExecProject(scan.ps.ps_ProjInfo);
+    InstrCountFiltered1(&scan.ps, 1);
+  }
+}
+
 }  // namespace batmap::pg

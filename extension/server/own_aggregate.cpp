@@ -3,22 +3,11 @@
 
 #include <initializer_list>
 
+#include "extension/server/own_function.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
-
-char* library_of(Oid function) {
-  const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-  if (!HeapTupleIsValid(tuple)) return nullptr;
-  char* library = nullptr;
-  if (reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang == ClanguageId) {
-    bool is_null;
-    const Datum path = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &is_null);
-    if (!is_null) library = TextDatumGetCString(path);
-  }
-  ReleaseSysCache(tuple);
-  return library;
-}
 
 namespace {
 

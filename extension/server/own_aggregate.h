@@ -8,9 +8,6 @@
 
 namespace batmap::pg {
 
-/// The library of a C function as the catalog names it. @return nullptr for functions of other languages
-char* library_of(Oid function);
-
 /// Called for every row; it reads the catalog once for each plan node. It uses fn_extra, so a transition
 /// function must not.
 bool runs_for_own_aggregate(FunctionCallInfo fcinfo);

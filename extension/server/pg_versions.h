@@ -6,6 +6,12 @@ static_assert(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 200000, "batmap knows
 
 namespace batmap::pg {
 
+/// A callback of expression_tree_walker() and its kin, which take it without parameters up to version 15, in any form since.
+template <typename Context>
+auto walker(bool (*visit)(Node*, Context*)) {
+  return reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(visit));
+}
+
 inline AclResult may_execute(Oid function) {
 #if PG_VERSION_NUM >= 160000
   return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);

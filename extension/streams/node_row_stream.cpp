@@ -4,8 +4,9 @@
 #include <cstring>
 #include <optional>
 
+#include "extension/server/columns_read.h"
 #include "extension/server/node_state.h"
-#include "extension/server/own_aggregate.h"
+#include "extension/server/own_function.h"
 #include "extension/server/plan_numbers.h"
 #include "extension/server/sorted_limit.h"
 #include "extension/streams/explain_inputs.h"
@@ -47,12 +48,7 @@ FuncExpr* streamed_call(const RelOptInfo* rel, const RangeTblEntry* entry) {
   Node* const call = linitial_node(RangeTblFunction, entry->functions)->funcexpr;
   if (call == nullptr || !IsA(call, FuncExpr) || table_function(castNode(FuncExpr, call)->funcid) == nullptr) return nullptr;
   // The rows of the node have columns only; they have no whole-row value.
-  if (!bms_is_empty(rel->attr_needed[InvalidAttrNumber - rel->min_attr])) return nullptr;
-  Bitmapset* columns = nullptr;
-  ListCell* cell;
-  foreach (cell, rel->baserestrictinfo)
-    pull_varattnos(reinterpret_cast<Node*>(lfirst_node(RestrictInfo, cell)->clause), rel->relid, &columns);
-  return bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, columns) ? nullptr : castNode(FuncExpr, call);
+  return is_column_read(columns_read(rel), InvalidAttrNumber) ? nullptr : castNode(FuncExpr, call);
 }
 
 Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targets, List* clauses, List* children);
@@ -137,6 +133,7 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
   ListCell* cell;
   foreach (cell, wanted_columns(rel, targets, clauses)) {
     auto* const column = lfirst_node(Var, cell);
+    if (column->varattno <= 0) elog(ERROR, "the rows of a table function have no column %d", column->varattno);
     const auto number = static_cast<AttrNumber>(foreach_current_index(cell) + 1);
     scan->custom_scan_tlist = lappend(scan->custom_scan_tlist, makeTargetEntry(&column->xpr, number, nullptr, false));
     scan->custom_private = put_number(scan->custom_private, column->varattno);
@@ -286,11 +283,9 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
 
 constexpr BlockReader kBlockReader = {start_blocks, take_block};
 
-bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
-
 TupleTableSlot* exec_scan(CustomScanState* node) {
   if (node->ss.ps.qual == nullptr && node->ss.ps.ps_ProjInfo == nullptr) return next_row(&node->ss);
-  return ExecScan(&node->ss, next_row, recheck_row);
+  return scan_rows<next_row>(node);
 }
 
 /// Ends a run that may not have reached its last row.

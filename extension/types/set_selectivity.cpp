@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "extension/server/own_function.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "extension/types/set_likeness.h"
@@ -170,6 +171,9 @@ double element_in_constant(VariableStatData* variable, std::span<const uint64_t>
   return looked_at == 0 ? 0 : sum * static_cast<double>(elements.size()) / static_cast<double>(looked_at);
 }
 
+/// Any operator may name these functions as its estimators, whatever it compares.
+bool is_set(Oid type) { return is_type_with_input(getBaseType(type), "batmap_in"); }
+
 double restriction(Oid operator_oid, VariableStatData* variable, const Const* constant, bool variable_on_left) {
   SetRelation relation = relation_of(operator_oid);
   if (!variable_on_left) relation = commuted(relation);
@@ -179,6 +183,7 @@ double restriction(Oid operator_oid, VariableStatData* variable, const Const* co
     const int64 element = DatumGetInt64(constant->constvalue);
     return element < 0 ? 0 : s.frequency(element) * (1 - s.null_fraction);
   }
+  if (!is_set(constant->consttype)) return default_of(relation);
   const SetView set = set_of_datum(constant->constvalue);
   SetWork* const work = open_work();
   guarded([&] { decode(set, work->elements, work->options); });
@@ -265,6 +270,7 @@ double mean_frequency(const ElementStatistics& s, VariableStatData* element, Oid
 double join(Oid operator_oid, VariableStatData* left, VariableStatData* right) {
   const SetRelation relation = relation_of(operator_oid);
   const Oid function = get_opcode(operator_oid);
+  if (!is_set(left->vartype) && !is_set(right->vartype)) return default_of(relation);
   if (left->vartype == INT8OID || right->vartype == INT8OID) {
     VariableStatData* const element = left->vartype == INT8OID ? left : right;
     const ElementStatistics s = element_statistics(left->vartype == INT8OID ? right : left, function);

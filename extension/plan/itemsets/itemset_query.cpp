@@ -262,7 +262,7 @@ bool is_unknown(Node* node, void* arg) {
   if (IsA(node, Aggref)) return !take_count(*check, castNode(Aggref, node));
   if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
     return !check->join->block.refuse(Refusal::kOutput, node);
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(is_unknown)), arg);
+  return expression_tree_walker(node, walker(is_unknown), arg);
 }
 
 bool read_output(PlannerInfo* root, const Copies& copies, ItemsetJoin& join) {

@@ -176,10 +176,6 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
-
-TupleTableSlot* exec_expand(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
-
 void end_expand(CustomScanState* node) { ExecEndNode(child_of(node)); }
 
 void rescan_expand(CustomScanState* node) {
@@ -189,7 +185,7 @@ void rescan_expand(CustomScanState* node) {
   ExecScanReScan(&node->ss);
 }
 
-const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_expand, exec_expand, end_expand, rescan_expand);
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_expand, scan_rows<next_row>, end_expand, rescan_expand);
 const CustomScanMethods kScanMethods = {kNodeName, create_node_state<ExpandState, &kExecMethods>};
 
 const CustomScanMethods* scan_methods() { return &kScanMethods; }

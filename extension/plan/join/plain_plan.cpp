@@ -49,7 +49,7 @@ bool check_rights(Node* node, void* context) {
     const AclResult allowed = may_execute(function);
     if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_AGGREGATE, get_func_name(function));
   }
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(check_rights)), context);
+  return expression_tree_walker(node, walker(check_rights), context);
 }
 
 Plan* plain_plan_of(const CustomScan* scan) { return static_cast<Plan*>(llast(scan->custom_plans)); }

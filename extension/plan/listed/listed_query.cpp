@@ -363,7 +363,7 @@ bool is_unknown(Node* node, void* arg) {
     return !add_value(*check, node, lookup_type_cache(exprType(node), TYPECACHE_EQ_OPR)->eq_opr, 0);
   if (IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
     return !check->join->block.refuse(Refusal::kOutput, node);
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(is_unknown)), arg);
+  return expression_tree_walker(node, walker(is_unknown), arg);
 }
 
 bool read_output(const OutputCheck& check, List* having) {

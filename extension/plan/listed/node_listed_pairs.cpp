@@ -150,10 +150,6 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
-
-TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
-
 /// Ends a run that may not have reached its last row.
 void close_rows(ListedState* state) {
   if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
@@ -206,7 +202,8 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   if (state->rows.stream != nullptr) state->rows.stream->explain(es);
 }
 
-const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);
+const CustomExecMethods kExecMethods =
+    node_methods(kNodeName, begin_scan, scan_rows<next_row>, end_scan, rescan, explain_scan);
 const CustomScanMethods kScanMethods = {kNodeName, create_node_state<ListedState, &kExecMethods>};
 
 const CustomScanMethods* scan_methods() { return &kScanMethods; }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "extension/server/columns_read.h"
 #include "extension/server/settings.h"
 #include "extension/server/sorted_limit.h"
 #include "extension/types/set_argument.h"
@@ -85,17 +86,10 @@ bool match_index(const IndexOptInfo* index, Node* expression, NearestPlan& plan)
 
 /// Does the plan need a column of the system that the rows of the node do not have?
 bool wants_system_columns(const RelOptInfo* rel) {
+  const Bitmapset* const columns = columns_read(rel);
   for (int column = rel->min_attr; column < 0; ++column) {
     if (column == SelfItemPointerAttributeNumber || column == TableOidAttributeNumber) continue;
-    if (!bms_is_empty(rel->attr_needed[column - rel->min_attr])) return true;
-  }
-  Bitmapset* columns = nullptr;
-  const ListCell* cell;
-  foreach (cell, rel->baserestrictinfo)
-    pull_varattnos(reinterpret_cast<Node*>(lfirst_node(RestrictInfo, cell)->clause), rel->relid, &columns);
-  for (int column = rel->min_attr; column < 0; ++column) {
-    if (column == SelfItemPointerAttributeNumber || column == TableOidAttributeNumber) continue;
-    if (bms_is_member(column - FirstLowInvalidHeapAttributeNumber, columns)) return true;
+    if (is_column_read(columns, column)) return true;
   }
   return false;
 }

@@ -80,7 +80,7 @@ bool add_columns(Node* node, void* arg) {
     return side_of(walk->root, *walk->query, node) < 0 || !add_item(walk->root, *walk->query, node, kOnlyCompared);
   }
   if (IsA(node, PlaceHolderVar)) return true;
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(add_columns)), arg);
+  return expression_tree_walker(node, walker(add_columns), arg);
 }
 
 int64_t times(int64_t value, int64_t count) {

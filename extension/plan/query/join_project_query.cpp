@@ -195,7 +195,7 @@ bool is_unknown(Node* node, void* arg) {
   if (IsA(node, Var) || list_member(check->grouped, node)) return !add_item(check->root, *check->query, node, 0);
   if (IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
     return !check->query->refuse(Refusal::kOutput, node);
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(is_unknown)), arg);
+  return expression_tree_walker(node, walker(is_unknown), arg);
 }
 
 bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
