@@ -14,6 +14,11 @@ part_front() {
     sql "SELECT 1 FROM batmap_last_run();" # loads the library
     side front_numbers pg "" "SELECT $numbers FROM $pairs;"
     side front_numbers_rows pg "$off" "SELECT $numbers FROM $pairs;"
+    local partners="count(*), sum(n), max(m)" grouped="SELECT item_a, count(*) AS n, max(support_count) AS m"
+    side front_groups pg "" "SELECT $partners FROM ($grouped FROM $pairs GROUP BY 1) q;"
+    side front_groups_rows pg "$off" "SELECT $partners FROM ($grouped FROM $pairs GROUP BY 1) q;"
+    side front_both pg "" "SELECT $partners FROM ($grouped FROM (${joined/</<>}) p GROUP BY 1) q;"
+    side front_both_rows pg "$off" "SELECT $partners FROM ($grouped FROM (${joined/</<>}) p GROUP BY 1) q;"
     side front_joined pg "" "SELECT $numbers FROM ($joined) p;"
     side front_joined_rows pg "$off" "SELECT $numbers FROM ($joined) p;"
     for name in best ties; do
@@ -30,9 +35,11 @@ part_front() {
     emit
     emit "| | answer | s | runs | with rows, s | runs | with rows / without |"
     emit "|---|---|---|---|---|---|---|"
-    for name in numbers joined best ties; do alternate "front_$name" "front_${name}_rows"; done
+    for name in numbers joined groups both best ties; do alternate "front_$name" "front_${name}_rows"; done
     front_line "number of pairs, sum and maximum of their counts" front_numbers front_numbers_rows
     front_line "the same of a plain join" front_joined front_joined_rows
+    front_line "number and best of the partners, by the first item" front_groups front_groups_rows
+    front_line "the same of a plain join with \`<>\`" front_both front_both_rows
     front_line "\`$order $limit\`" front_best front_best_rows
     front_line "\`$order, item_a, item_b $limit\`" front_ties front_ties_rows
 }

@@ -353,14 +353,14 @@ TupleTableSlot* next_plain_row(JoinProjectState* state) {
 }
 
 /// Plain rows are pairs that lie in memory.
-bool start_blocks(CustomScanState* node, ColumnSet wanted) {
+bool start_blocks(CustomScanState* node, ColumnSet values, ColumnSet) {
   JoinProjectState* const state = state_of(node);
   if (node->ss.ps.qual != nullptr) return false;
   if (!state->opened) open_rows(state);
   if (state->finished) return true;
   if (!state->rows_are_plain) return false;
   for (int side = 0; side < 2; ++side)
-    if ((wanted >> side & 1) != 0 && (state->plain_items[side].values != nullptr || state->plain_items[side].may_be_null))
+    if ((values >> side & 1) != 0 && (state->plain_items[side].values != nullptr || state->plain_items[side].may_be_null))
       return false;
   return true;
 }
@@ -396,7 +396,12 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
   return true;
 }
 
-constexpr BlockReader kBlockReader = {start_blocks, take_block};
+void decode_value(const CustomScanState* node, int column, int64_t key, Datum& value, bool& is_null) {
+  const auto* const state = reinterpret_cast<const JoinProjectState*>(node);
+  put_plain_item(column < 2 ? state->plain_items[column] : PlainItem{}, key, value, is_null);
+}
+
+constexpr BlockReader kBlockReader = {start_blocks, take_block, decode_value};
 
 TupleTableSlot* exec_scan(CustomScanState* node) {
   JoinProjectState* const state = state_of(node);

@@ -257,7 +257,7 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-bool start_blocks(CustomScanState* node, ColumnSet) {
+bool start_blocks(CustomScanState* node, ColumnSet, ColumnSet) {
   StreamScan* const state = state_of(node);
   if (node->ss.ps.qual != nullptr) return false;
   if (!state->opened) open_stream(state);
@@ -281,7 +281,13 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
   return true;
 }
 
-constexpr BlockReader kBlockReader = {start_blocks, take_block};
+/// Keys are wanted of columns of int8 alone.
+void decode_value(const CustomScanState*, int, int64_t key, Datum& value, bool& is_null) {
+  value = Int64GetDatum(key);
+  is_null = false;
+}
+
+constexpr BlockReader kBlockReader = {start_blocks, take_block, decode_value};
 
 TupleTableSlot* exec_scan(CustomScanState* node) {
   if (node->ss.ps.qual == nullptr && node->ss.ps.ps_ProjInfo == nullptr) return next_row(&node->ss);

@@ -37,7 +37,8 @@ declare -A floor=(
     [extension/plan/join]=13
     [extension/plan/itemsets]=14 [extension/plan/listed]=14
     [extension/plan]=15
-    [extension]=16
+    [extension/plan/aggregate]=16
+    [extension]=17
 )
 
 # Pairs, itemsets and episodes know nothing of each other: what two of them need lies below.

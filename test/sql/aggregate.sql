@@ -1,4 +1,4 @@
--- The plan node that computes count(*), sum, avg, min and max over all rows of a run: where it stands, where it does not, and
+-- The plan node that computes count(*), sum, avg, min and max over the rows of a run: where it stands, where it does not, and
 -- that results, errors and privileges are those of the server's own Aggregate.
 LOAD 'batmap';
 CREATE TABLE aggregate_rows AS SELECT k / 8 AS tid, k % 37 * (k % 11) AS item FROM generate_series(1, 20000) k;
@@ -16,13 +16,27 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT DISTINCT a.item, b.tid FROM agg
 EXPLAIN (COSTS OFF) SELECT count(*), max(support_count) FROM batmap_pairs('TABLE aggregate_rows', 30) p
 LEFT JOIN (SELECT DISTINCT tid FROM aggregate_rows) t ON t.tid = p.item_a;
 EXPLAIN (COSTS OFF) WITH pairs AS (SELECT * FROM batmap_pairs('TABLE aggregate_rows', 30)) SELECT max(support_count) FROM pairs;
+EXPLAIN (COSTS OFF) SELECT item_a, count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT support_count AS n, count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) p GROUP BY n HAVING count(*) > 1 ORDER BY n DESC LIMIT 3;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT x, max(n), count(*) + 1 FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM named_items a JOIN named_items b USING (tid)
+WHERE a.item <> b.item GROUP BY 1, 2) pairs GROUP BY x;
 
 -- where it does not
 EXPLAIN (COSTS OFF) SELECT count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) WHERE item_a > 5;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE item_a > 5) FROM batmap_pairs('TABLE aggregate_rows', 30);
 EXPLAIN (COSTS OFF) SELECT sum(item_a + item_b) FROM batmap_pairs('TABLE aggregate_rows', 30);
 EXPLAIN (COSTS OFF) SELECT count(*), stddev(support_count) FROM batmap_pairs('TABLE aggregate_rows', 30);
-EXPLAIN (COSTS OFF) SELECT item_a, count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT item_a, item_b, count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT item_a / 2, count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT item_a, count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY ROLLUP (1);
+EXPLAIN (COSTS OFF) SELECT item_a, count(*) FROM batmap_pairs_as(NULL::text, 'TABLE named_items', 30) GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT DISTINCT item_a FROM batmap_pairs('TABLE aggregate_rows', 30);
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+EXPLAIN (COSTS OFF) SELECT item_a, count(*), sum(item_b), avg(item_b), min(item_b), max(item_b), sum(item_a), avg(item_a), min(item_a), max(item_a),
+sum(support_count), avg(support_count), min(support_count), max(support_count) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1;
+RESET work_mem;
+RESET hash_mem_multiplier;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY ();
 EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT * FROM batmap_pairs('TABLE aggregate_rows', 30) LIMIT 5) p;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM generate_series(1, 2), batmap_pairs('TABLE aggregate_rows', 30);
@@ -40,10 +54,10 @@ BEGIN
     FOR plan IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
         stands := stands OR plan LIKE '%BatmapAggregate%';
     END LOOP;
-    BEGIN EXECUTE 'SELECT jsonb_agg(q) FROM (' || query || ') q' INTO with_node;
+    BEGIN EXECUTE 'SELECT jsonb_agg(q ORDER BY q::text) FROM (' || query || ') q' INTO with_node;
     EXCEPTION WHEN OTHERS THEN with_node := sqlerrm; END;
     PERFORM set_config('batmap.enable_aggregate', 'off', true);
-    BEGIN EXECUTE 'SELECT jsonb_agg(q) FROM (' || query || ') q' INTO without_node;
+    BEGIN EXECUTE 'SELECT jsonb_agg(q ORDER BY q::text) FROM (' || query || ') q' INTO without_node;
     EXCEPTION WHEN OTHERS THEN without_node := sqlerrm; END;
     PERFORM set_config('batmap.enable_aggregate', 'on', true);
     RETURN CASE WHEN with_node IS DISTINCT FROM without_node THEN format('differs: %s and %s', with_node, without_node)
@@ -84,6 +98,32 @@ SELECT both_ways(q) FROM (VALUES
     ($$SELECT count(*), sum(n) FROM (SELECT a.item, b.item, 1 / (count(*) - 20) AS none, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid)
        WHERE a.item < b.item GROUP BY 1, 2) p$$)) v (q);
 
+-- groups
+CREATE TABLE null_items AS SELECT tid, nullif(item, 12) AS item, nullif(item, 12)::int8 AS wide, 'item ' || nullif(item, 12) AS name FROM aggregate_rows;
+ANALYZE null_items;
+CREATE FUNCTION groups(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE result text := both_ways(query); BEGIN
+    RETURN CASE WHEN result ~ '^(without the node: )?\[' THEN jsonb_array_length(substring(result FROM '\[.*')::jsonb) || substring(result FROM '^[^[]*')
+                ELSE left(result, 500) END;
+END $$;
+SELECT both_ways($$SELECT item_a, count(*), sum(support_count), avg(support_count), min(item_b), max(item_b) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1 HAVING count(*) > 12$$);
+SELECT groups(format('SELECT %1$s, count(*), sum(item_a), avg(support_count), min(item_b), max(support_count) FROM batmap_pairs(%2$L, %3$s) GROUP BY 1', c, q, k))
+FROM (VALUES ('item_a'), ('item_b'), ('support_count')) a (c),
+     (VALUES ('TABLE aggregate_rows'), ('SELECT tid, -item FROM aggregate_rows'), ('TABLE large_items')) b (q),
+     (VALUES (1), (30), (1000000)) d (k);
+SELECT groups(format('SELECT %1$s, count(*), sum(n), max(n) - min(n) FROM (SELECT a.%2$s AS x, b.%2$s AS y, count(*) AS n FROM null_items a JOIN null_items b USING (tid) WHERE %3$s GROUP BY 1, 2) p GROUP BY 1', c, item, format(condition, item)))
+FROM (VALUES ('x'), ('y'), ('n')) a (c), (VALUES ('item'), ('wide'), ('name')) b (item),
+     (VALUES ('true'), ('a.%1$s <> b.%1$s'), ('a.%1$s <= b.%1$s'), ('a.%1$s > b.%1$s'), ('b.%1$s > ''item 3'' AND a.%1$s <> b.%1$s')) d (condition)
+WHERE item = 'name' OR condition !~ 'item 3';
+SELECT groups(q) FROM (VALUES
+    ($$SELECT x, count(*) FROM (SELECT DISTINCT a.item AS x, b.name AS y FROM aggregate_rows a JOIN null_items b USING (tid)) p GROUP BY 1$$),
+    ($$SELECT y, count(*) FROM (SELECT DISTINCT a.item AS x, b.name AS y FROM aggregate_rows a JOIN null_items b USING (tid)) p GROUP BY 1$$),
+    ($$SELECT c, sum(support_count), count(*) FROM batmap_join_project('TABLE aggregate_rows', 'TABLE large_items') GROUP BY c$$),
+    ($$SELECT x, count(*) FROM (SELECT a.item::numeric AS x, b.item AS y, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY 1$$),
+    ($$SELECT x % 5 AS five, count(*) FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY x$$),
+    ($$SELECT more, count(*) FROM (SELECT a.item, b.item, count(*) + 1 AS more FROM aggregate_rows a JOIN aggregate_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) p GROUP BY 1$$),
+    ($$SELECT item_a, count(*) / (count(*) - 3) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1$$)) v (q);
+
 -- a function that changes something runs for each row
 CREATE SEQUENCE numbers;
 SELECT count(*) FROM (SELECT nextval('numbers'), item_a FROM batmap_pairs('TABLE aggregate_rows', 20)) p;
@@ -95,7 +135,8 @@ SELECT currval('numbers');
 -- parameters and rescans
 SELECT k, (SELECT count(*) FROM batmap_pairs('TABLE aggregate_rows', k)) AS pairs,
        (SELECT sum(n) FROM (SELECT a.item, b.item, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid)
-        WHERE a.item < b.item AND a.tid < k * 10 GROUP BY 1, 2) p) AS plain
+        WHERE a.item < b.item AND a.tid < k * 10 GROUP BY 1, 2) p) AS plain,
+       (SELECT sum(c * m) FROM (SELECT item_b, count(*) AS c, max(support_count) AS m FROM batmap_pairs('TABLE aggregate_rows', k) GROUP BY 1) q) AS grouped
 FROM generate_series(10, 40, 10) k;
 SET plan_cache_mode = force_generic_plan;
 PREPARE pairs_of(text, int8) AS SELECT count(*), min(support_count), sum(item_a) FROM batmap_pairs($1, $2);
@@ -119,12 +160,17 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE all_of_many AS SELECT count(*), sum(n), max(n) FROM (SELECT a.item, b.item, count(*) AS n
 FROM many_rows a JOIN many_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) p;
 EXECUTE all_of_many;
+PREPARE groups_of_many AS SELECT count(*), sum(c), max(m) FROM (SELECT x, count(*) AS c, max(n) AS m FROM (SELECT a.item AS x, b.item AS y, count(*) AS n
+FROM many_rows a JOIN many_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) p GROUP BY 1 OFFSET 0) q;
+EXECUTE groups_of_many;
 SET batmap.memory_limit = '1MB';
 EXECUTE all_of_many;
+EXECUTE groups_of_many;
 \getenv here PG_ABS_SRCDIR
 \set explained :here '/sql/explained.psql'
 \i :explained
 SELECT line FROM explained('EXECUTE all_of_many') line WHERE line ~ 'Aggregate|Answered|JoinProject';
+SELECT line FROM explained('EXECUTE groups_of_many') line WHERE line ~ 'Aggregate|Group Key|Answered|JoinProject';
 RESET batmap.memory_limit;
 RESET plan_cache_mode;
 DEALLOCATE all_of_many;

@@ -26,6 +26,7 @@ SELECT estimated_rows('SELECT * FROM batmap_pairs(''TABLE stream_rows'', top_k =
 -- not with a whole row, ordinality or several functions, nor for a function with settings of its own
 EXPLAIN (COSTS OFF) SELECT p FROM batmap_pairs('TABLE stream_rows', 30) p;
 EXPLAIN (COSTS OFF) SELECT support_count FROM batmap_pairs('TABLE stream_rows', 30) p WHERE p IS NOT NULL;
+SELECT count(*), count(s.p) FROM (VALUES (1), (2)) v (x) LEFT JOIN (SELECT coalesce(p::text, 'none') AS p FROM batmap_pairs('TABLE stream_rows', 30) p) s ON v.x = 1;
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30) WITH ORDINALITY;
 EXPLAIN (COSTS OFF) SELECT * FROM ROWS FROM (batmap_pairs('TABLE stream_rows', 30), generate_series(1, 2)) r;
 BEGIN;

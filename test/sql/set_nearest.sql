@@ -64,6 +64,7 @@ SELECT explained('SELECT id FROM sets ORDER BY s <%> ''{1,2,3}'' DESC LIMIT 5', 
 SELECT explained('SELECT id FROM sets ORDER BY s <%> ''{1,2,3}'' NULLS FIRST LIMIT 5', 'COSTS OFF');
 SELECT explained('SELECT id FROM sets ORDER BY s <%> (s | 1) LIMIT 5', 'COSTS OFF');
 SELECT explained('SELECT id, xmin FROM sets ORDER BY s <%> ''{1,2,3}'' LIMIT 5', 'COSTS OFF');
+SELECT count(*) FROM (SELECT x, t FROM (VALUES (1), (2)) v (x) LEFT JOIN (SELECT coalesce(xmin::text, 'none') AS t, s FROM sets) q ON true ORDER BY q.s <%> '{1,2,3}' LIMIT 5) r;
 SET batmap.enable_nearest = off;
 SELECT explained('SELECT id FROM sets ORDER BY s <%> ''{1,2,3}'' LIMIT 5', 'COSTS OFF');
 RESET batmap.enable_nearest;

@@ -54,6 +54,17 @@ SELECT a.estimated = b.estimated AS all_rows FROM estimate('SELECT * FROM emptie
 ANALYZE empties;
 SELECT c, estimated, actual FROM (VALUES ('s <@ ''{}'''), ('s <@ ''{1,2}'''), ('s @> ''{}'''), ('''{}'' <@ s'), ('s && ''{1,2}'''), ('s @> 3')) v(c), LATERAL estimate('SELECT * FROM empties WHERE ' || c);
 SELECT near FROM estimate('SELECT FROM empties e, wanted w WHERE e.s <@ w.tags');
+-- any operator may name the estimators
+CREATE FUNCTION same(int, int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 = $2; END';
+CREATE FUNCTION same(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 = $2; END';
+CREATE OPERATOR <===> (FUNCTION = same, LEFTARG = int, RIGHTARG = int, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel);
+CREATE OPERATOR <===> (FUNCTION = same, LEFTARG = text, RIGHTARG = text, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel);
+CREATE TABLE others AS SELECT i, i::text AS t FROM generate_series(1, 1000) i;
+ANALYZE others;
+SELECT c, estimated, actual FROM (VALUES ('i <===> 7'), ('7 <===> i'), ('t <===> ''7'''), ('i <===> NULL')) v(c), LATERAL estimate('SELECT * FROM others WHERE ' || c);
+SELECT c, estimated, actual FROM (VALUES ('a.i <===> b.i'), ('a.t <===> b.t')) v(c), LATERAL estimate('SELECT FROM others a, others b WHERE b.i < 10 AND ' || c);
+DROP TABLE others;
+DROP FUNCTION same(int, int), same(text, text) CASCADE;
 DROP TABLE empties;
 DROP TABLE tagged, wanted, numbers, large, nothing;
 DROP FUNCTION estimate;

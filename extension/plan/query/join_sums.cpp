@@ -55,6 +55,55 @@ bool is_number(Node* expression) {
   return type == INT2OID || type == INT4OID || type == INT8OID || type == NUMERICOID;
 }
 
+/// +, - and * of integers and numerics fail only beyond their types.
+bool is_arithmetic(const OpExpr* operation) {
+  if (operation->opno >= FirstGenbkiObjectId) return false;
+  const char* const name = get_opname(operation->opno);
+  const ListCell* cell;
+  foreach (cell, operation->args)
+    if (!is_number(node_of(lfirst(cell)))) return false;
+  return name != nullptr && strlen(name) == 1 && strchr("+-*", name[0]) != nullptr;
+}
+
+/// A function that is leakproof raises no errors.
+bool is_fallible(Oid function, void*) { return !get_func_leakproof(function); }
+
+/// May an expression raise an error? Factors and conditions are computed for every row of their side, the plain plan computes them
+/// for rows that join, and factors where the conditions hold.
+bool may_fail(Node* node, void* context) {
+  if (node == nullptr) return false;
+  switch (nodeTag(node)) {
+    case T_List:
+    case T_Var:
+    case T_Const:
+    case T_Param:
+    case T_RelabelType:
+    case T_BoolExpr:
+    case T_CaseExpr:
+    case T_CaseWhen:
+    case T_CaseTestExpr:
+    case T_CoalesceExpr:
+    case T_NullTest:
+    case T_BooleanTest: break;
+    case T_FuncExpr:
+      if (without_cast(node) == node && check_functions_in_node(node, is_fallible, nullptr)) return true;
+      break;
+    case T_OpExpr:
+      if (!is_arithmetic(castNode(OpExpr, node)) && get_op_btree_interpretation(castNode(OpExpr, node)->opno) == NIL &&
+          check_functions_in_node(node, is_fallible, nullptr))
+        return true;
+      break;
+    case T_DistinctExpr:
+    case T_NullIfExpr:
+    case T_ScalarArrayOpExpr:
+    case T_MinMaxExpr:
+      if (check_functions_in_node(node, is_fallible, nullptr)) return true;
+      break;
+    default: return true;
+  }
+  return expression_tree_walker(node, walker(may_fail), context);
+}
+
 /// The factors and the condition of one aggregate, by side.
 struct Parts {
   Node* factors[2] = {nullptr, nullptr};
@@ -91,7 +140,7 @@ bool split_condition(PlannerInfo* root, const JoinProjectQuery& query, Node* con
   return true;
 }
 
-/// The factor where the conditions hold; a condition keeps it from errors, as in the plain plan.
+/// The factor where the conditions hold.
 Node* where(Node* factor, List* conditions) {
   if (conditions == NIL) return factor;
   Expr* const condition = make_ands_explicit(static_cast<List*>(copyObjectImpl(conditions)));
@@ -160,8 +209,12 @@ bool add_sum(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate) {
     if (!is_plain(condition)) return query.refuse(Refusal::kAggregateInput, condition);
     if (!split_condition(root, query, condition, parts)) return query.refuse(Refusal::kSumInput, condition);
   }
-  for (int side = 0; side < 2; ++side)
+  for (int side = 0; side < 2; ++side) {
+    const ListCell* cell;
+    foreach (cell, lappend(list_copy(parts.conditions[side]), parts.factors[side]))
+      if (may_fail(node_of(lfirst(cell)), nullptr)) return query.refuse(Refusal::kSumFails, lfirst(cell));
     spec.factors[side] = factor_index(query.sides[side], where(parts.factors[side], parts.conditions[side]));
+  }
   spec.bytes = parts.bytes;
   query.counting = JoinProjectCount::kRows;
   query.aggregates = lappend(query.aggregates, aggregate);

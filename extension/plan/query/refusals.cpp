@@ -48,6 +48,9 @@ constexpr RefusalText kTexts[] = {
     {"a sum is answered if its argument reads one side, or is a product of integers or numerics of one side each, and "
      "each condition of FILTER reads one side",
      "Compute it from such sums in the select list."},
+    {"the argument of a sum, or its condition, may fail for rows that join with nothing, for which the plain plan does not "
+     "compute it",
+     "Compute it before the join, in a materialized subquery."},
     {"count(DISTINCT ...) is answered for the join key only", nullptr},
     {"rows and distinct keys are counted in one query", "Write a query for each."},
     {"sums cannot be added up over groups that a comparison has made finer", "Group by what is compared, too."},

@@ -32,6 +32,7 @@ enum class Refusal : int {
   kAggregate,
   kAggregateInput,
   kSumInput,
+  kSumFails,
   kDistinctValues,
   kTwoCountings,
   kFinerSums,
