@@ -103,7 +103,7 @@ CREATE TABLE null_items AS SELECT tid, nullif(item, 12) AS item, nullif(item, 12
 ANALYZE null_items;
 CREATE FUNCTION groups(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text := both_ways(query); BEGIN
-    RETURN CASE WHEN result ~ '^(without the node: )?\[' THEN jsonb_array_length(substring(result FROM '\[.*')::jsonb) || substring(result FROM '^[^[]*')
+    RETURN CASE WHEN result ~ '^(without the node: )?\[' THEN jsonb_array_length(substring(result FROM '\[.*')::jsonb) || CASE WHEN result ~ '^without' THEN ', without the node' ELSE '' END
                 ELSE left(result, 500) END;
 END $$;
 SELECT both_ways($$SELECT item_a, count(*), sum(support_count), avg(support_count), min(item_b), max(item_b) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1 HAVING count(*) > 12$$);
