@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "extension/kept/kept_answer.h"
+#include "extension/kept/kept_merge.h"
 #include "extension/kept/kept_worker.h"
 #include "extension/server/boundary.h"
 #include "extension/server/own_statement.h"

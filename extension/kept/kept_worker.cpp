@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "extension/kept/kept_answer.h"
+#include "extension/kept/kept_merge.h"
 #include "extension/kept/kept_setup.h"
 #include "extension/server/own_statement.h"
 #include "extension/server/settings.h"
