@@ -26,7 +26,7 @@ constexpr bool columns_look_swapped(const RelationSizes& sizes) {
   constexpr uint64_t kCommonShare = 10;  // an item in a tenth of the transactions is common
   return sizes.rows >= kRows && sizes.transactions > 1 && sizes.items / kItemsATransaction >= sizes.transactions &&
          sizes.rows / kMeanBasket >= sizes.transactions && sizes.most_item_rows > 0 &&
-         sizes.most_item_rows < sizes.transactions / kCommonShare;
+         sizes.most_item_rows * kCommonShare < sizes.transactions;
 }
 
 }  // namespace batmap

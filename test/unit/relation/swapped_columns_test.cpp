@@ -10,6 +10,7 @@ TEST(SwappedColumns, ThoseOfBasketsLookSwapped) {
   // Rows, transactions, items and most rows of an item, with products as transactions: T10I4D100K, and one like Instacart.
   EXPECT_TRUE(columns_look_swapped({1'010'228, 870, 100'000, 29}));
   EXPECT_TRUE(columns_look_swapped({32'434'489, 49'677, 3'214'874, 145}));
+  EXPECT_TRUE(columns_look_swapped({154'292, 39, 153'701, 3}));  // neurons as transactions, times as items
 }
 
 TEST(SwappedColumns, OthersDoNot) {
