@@ -115,7 +115,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
   RowStream* run(const EpisodeQuery& query, const EventInput& rows) {
     episode_.emplace(rows.events, context());
     start([&] { call().run.emplace(std::move(*call().log), rows.ranks(), query, call().options); });
-    look_at_streams(*call().run);
+    look_at_events(*call().run);
     return this;
   }
 

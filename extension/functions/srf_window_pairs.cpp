@@ -84,7 +84,7 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
       call().run.emplace(std::move(*call().log), rows.ranks(), query, call().options);
       call().log.reset();
     });
-    look_at_streams(*call().run);
+    look_at_events(*call().run);
     return this;
   }
 

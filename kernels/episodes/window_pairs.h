@@ -75,6 +75,7 @@ class WindowPairRun {
 
   int64_t item(uint32_t symbol) const { return streams_->value(symbol); }
   const RunRecord& record() const { return record_; }
+  const EventStreams& streams() const { return *streams_; }
 
  private:
   class Counter;

@@ -34,5 +34,18 @@ TEST(SwappedColumns, EachBound) {
   EXPECT_TRUE(columns_look_swapped({UINT64_MAX, UINT64_MAX / 100, UINT64_MAX, 1}));
 }
 
+TEST(SwappedColumns, TimesOfEvents) {
+  // Rows, times, events and most rows of an event: neurons as times, the times of their spikes as events.
+  EXPECT_TRUE(times_look_swapped({154'292, 39, 153'701, 3}));
+  EXPECT_TRUE(times_look_swapped({10'000, 100, 5'001, 9}));
+  EXPECT_FALSE(times_look_swapped({10'000, 100, 5'000, 9}));
+  EXPECT_FALSE(times_look_swapped({154'292, 153'701, 39, 11'000}));      // the first of them, the right way round
+  EXPECT_FALSE(times_look_swapped({1'000'000, 365, 50'000, 36}));        // days, and products that all sell alike
+  EXPECT_FALSE(times_look_swapped({1'000'000, 30, 600'000, 20'000}));    // days, and pages: some are visited every day
+  EXPECT_FALSE(times_look_swapped({1'000'000, 900'000, 1'000'000, 1}));  // events with ids of their own
+  EXPECT_FALSE(times_look_swapped({1'000'000, 1, 1'000'000, 1}));        // all at one time
+  EXPECT_FALSE(times_look_swapped({0, 0, 0, 0}));
+}
+
 }  // namespace
 }  // namespace batmap
