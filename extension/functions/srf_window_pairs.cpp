@@ -69,6 +69,7 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
     input_.event_type = input.item_type;
     input_.needs_streams = call().query.counting == WindowCounting::kStreams;
     read_events(input.query(), input_, context());
+    input_.other_counting = "occurrences";
     if (OidIsValid(input.item_type)) {
       QueryInput items{};
       items.items = input_.events;

@@ -88,6 +88,7 @@ Datum make_counts(const TableInput& input, MakerRun* run, bool needs_streams, Me
   rows.time = call.unit;
   rows.distances = "gaps";
   rows.needs_streams = needs_streams || call.query.counting == EpisodeCounting::kStreams;
+  rows.other_counting = needs_streams ? nullptr : kEpisodeCountingNames[0];
   read_events(input.query(), rows, input.context);
   run->run("stream", call.events->rows(), [&] {
     if (call.candidates != nullptr)
