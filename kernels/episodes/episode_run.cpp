@@ -146,9 +146,8 @@ void check_gap(const Gap& gap) {
 }
 
 void EpisodeQuery::check() const {
-  if (min_count && min_rate)
-    throw Error(ErrorCode::kInvalidParameter, "min_count and min_rate exclude each other",
-                "Give the threshold either as a number of occurrences or as their number a unit of time.");
+  require_one_threshold(min_count, "min_rate", min_rate,
+                        "Give the threshold either as a number of occurrences or as their number a unit of time.");
   if (!min_count && !min_rate && !top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_rate, or ask for the best episodes with top_k.");

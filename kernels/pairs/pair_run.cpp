@@ -13,9 +13,8 @@
 namespace batmap {
 
 void PairQuery::check() const {
-  if (min_count && min_support)
-    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
-                "Give the threshold either as a number of transactions or as a fraction of them.");
+  require_one_threshold(min_count, "min_support", min_support,
+                        "Give the threshold either as a number of transactions or as a fraction of them.");
   if (!min_count && !min_support && !top_k && !per_item_top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_support, or ask for the best pairs with top_k or per_item_top_k.");
