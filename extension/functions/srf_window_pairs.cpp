@@ -46,6 +46,7 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
     read_lists(lists_, arguments, input.item_type);
     const Oid type = get_fn_expr_argtype(input.fcinfo->flinfo, arguments.first + kWithin);
     kind_ = time_kind(type, "within must be an integer, a number or an interval");
+    query.ticks_a_unit = ticks_a_unit(kind_);
     query.window = gap_bound(kind_, type, arguments.datum(kWithin), "within");
     query.min_count = arguments.int8(kMinCount);
     query.min_support = arguments.min_support(kMinSupport);
@@ -68,8 +69,8 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
     input_.distances = "a window";
     input_.event_type = input.item_type;
     input_.needs_streams = call().query.counting == WindowCounting::kStreams;
-    read_events(input.query(), input_, context());
     input_.other_counting = "occurrences";
+    read_events(input.query(), input_, context());
     if (OidIsValid(input.item_type)) {
       QueryInput items{};
       items.items = input_.events;

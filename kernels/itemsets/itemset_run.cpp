@@ -94,8 +94,7 @@ void ItemsetQuery::check() const {
 ItemsetAlgorithm parse_itemset_algorithm(const std::string& name) {
   for (size_t k = 0; k < kItemsetAlgorithms; ++k)
     if (name == kAlgorithmNames[k]) return static_cast<ItemsetAlgorithm>(k);
-  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"",
-              "Available algorithms: auto, pbi, tbi, dfs.");
+  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"", "Available values: auto, pbi, tbi, dfs.");
 }
 
 ItemsetTarget parse_itemset_target(const std::string& name) {
@@ -104,7 +103,7 @@ ItemsetTarget parse_itemset_target(const std::string& name) {
   if (name == "maximal") return ItemsetTarget::kMaximal;
   if (name == "generators") return ItemsetTarget::kGenerators;
   throw Error(ErrorCode::kInvalidParameter, "unknown target \"" + name + "\"",
-              "Available targets: all, closed, maximal, generators.");
+              "Available values: all, closed, maximal, generators.");
 }
 
 ItemsetRun::ItemsetRun(const ItemsetQuery& query, const ExecutionOptions& options)

@@ -35,7 +35,7 @@ std::optional<PairMethod> parse_pair_method(const std::string& name) {
   for (const PairMethodName& entry : kPairMethodNames)
     if (name == entry.name) return entry.method;
   throw Error(ErrorCode::kInvalidParameter, "unknown method \"" + name + "\"",
-              "Available methods: " + pair_method_names() + ".");
+              "Available values: " + pair_method_names() + ".");
 }
 
 PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,

@@ -152,7 +152,7 @@ BATMAP_FUNCTION(batmap_episode_counts_of_part) {
   guarded([&] {
     for (int k = 0; k < elements; k += 2) {
       call.query.gaps.push_back({bounds[k], bounds[k + 1]});
-      check_gap(call.query.gaps.back());
+      check_gap(call.query.gaps.back(), 1);
     }
   });
   read_arguments(fcinfo, kTicks + 1, call);
