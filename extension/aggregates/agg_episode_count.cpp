@@ -81,7 +81,7 @@ struct varlena* empty_state(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type
   EpisodeStateHeader header;
   header.length = static_cast<uint32_t>(ARR_DIMS(episode)[0]);
   header.gap = {gap_end(4), PG_ARGISNULL(5) ? Gap::kUnbounded : gap_end(5)};
-  guarded([&] { check_gap(header.gap); });
+  guarded([&] { check_gap(header.gap, ticks_a_unit(kind)); });
   struct varlena* const state = allocate(header.bytes() + kFirstRows * kEpisodeStateRowBytes);
   set_episode_state_header(state_bytes(state), header);
   memcpy(state_bytes(state) + sizeof header, ARR_DATA_PTR(episode), header.length * sizeof(int64_t));

@@ -115,7 +115,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
   RowStream* run(const EpisodeQuery& query, const EventInput& rows) {
     episode_.emplace(rows.events, context());
     start([&] { call().run.emplace(std::move(*call().log), rows.ranks(), query, call().options); });
-    look_at_streams(*call().run);
+    look_at_events(*call().run);
     return this;
   }
 
@@ -249,6 +249,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
     events_ = list.items;
     const GapList gaps = read_gaps(arguments.array(kGivenGaps));
     kind_ = gaps.kind;
+    given.ticks_a_unit = ticks_a_unit(kind_);
     for (int row = 0; row < gaps.rows; ++row) {
       const Gap gap = gap_of(gaps, row);
       guarded([&] { given.gaps.push_back(gap); });

@@ -179,6 +179,16 @@ RowStream* find_pairs(const TableInput& input, const PairArguments& places, cons
   return rows ? stream->run(query, *rows) : nullptr;
 }
 
+/// For a hint: the form for items of the other kind. Over pair counts, batmap_rules and batmap_recommend are SQL that calls
+/// batmap_pairs, so a call of it may be one of them.
+const char* other_form_of_counts(const char* operation, Oid item_type) {
+  if (strcmp(operation, "batmap_pairs") == 0)
+    return "Use batmap_pairs_of, batmap_rules_of or batmap_recommend_of. Counts of a kept table come from "
+           "batmap_kept_counts_of.";
+  if (strcmp(operation, "batmap_pairs_of") == 0) return "Use batmap_pairs, batmap_rules or batmap_recommend.";
+  return other_form(operation, item_type);
+}
+
 /// The same over pair counts.
 /// @param index      of the counts among the arguments
 /// @param item_type  of an _of form; InvalidOid: items are integers
@@ -194,7 +204,7 @@ RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, co
   const MemoryContext caller = MemoryContextSwitchTo(context);
   struct varlena* const counts = summed_copy(kSummedPairCounts, fcinfo, index);
   MemoryContextSwitchTo(caller);
-  check_counts_items(counts, OidIsValid(item_type), other_form(operation, item_type));
+  check_counts_items(counts, OidIsValid(item_type), other_form_of_counts(operation, item_type));
   const Dictionary* items = nullptr;
   if (OidIsValid(item_type)) {
     MemoryMeter& meter = stream->call().meter;
@@ -220,9 +230,8 @@ RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const
   const KeptAnswer answer = read_kept_answer(PG_GETARG_OID(0), items, context, room);
   if constexpr (kAll) {
     if (answer.value == nullptr) return stream->run(query, answer);
-    check_counts_items(
-        answer.value, false,
-        psprintf("The _of forms take text items, from batmap_kept_counts(%s).", table_literal(PG_GETARG_OID(0))));
+    check_counts_items(answer.value, false,
+                       psprintf("Use %s_of(batmap_kept_counts_of(%s), ...).", operation, table_literal(PG_GETARG_OID(0))));
     return nullptr;
   } else {
     return stream->run(query, counts_bytes(answer.value), nullptr);

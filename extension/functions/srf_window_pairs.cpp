@@ -46,6 +46,7 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
     read_lists(lists_, arguments, input.item_type);
     const Oid type = get_fn_expr_argtype(input.fcinfo->flinfo, arguments.first + kWithin);
     kind_ = time_kind(type, "within must be an integer, a number or an interval");
+    query.ticks_a_unit = ticks_a_unit(kind_);
     query.window = gap_bound(kind_, type, arguments.datum(kWithin), "within");
     query.min_count = arguments.int8(kMinCount);
     query.min_support = arguments.min_support(kMinSupport);
@@ -68,6 +69,7 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
     input_.distances = "a window";
     input_.event_type = input.item_type;
     input_.needs_streams = call().query.counting == WindowCounting::kStreams;
+    input_.other_counting = "occurrences";
     read_events(input.query(), input_, context());
     if (OidIsValid(input.item_type)) {
       QueryInput items{};
@@ -84,7 +86,7 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
       call().run.emplace(std::move(*call().log), rows.ranks(), query, call().options);
       call().log.reset();
     });
-    look_at_streams(*call().run);
+    look_at_events(*call().run);
     return this;
   }
 

@@ -84,11 +84,16 @@ void check_time_column(Oid actual, const EventInput& input) {
            errhint("Cast the column, or give batmap_episode_occurrences_at or _as a NULL of its type as time_type.")));
 }
 
+constexpr const char* kSelectStreams =
+    "Select the time, the event, and what the event belongs to: a session, a customer, a device.";
+
 void check_columns(const UpToThreeColumns& columns, const EventInput& input) {
   if (input.needs_streams && columns.count < 3)
     ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
                     errmsg("input query must have a third column, the stream, if streams are counted"),
-                    errhint("Select the time, the event, and what the event belongs to: a session, a customer, a device.")));
+                    input.other_counting == nullptr ? errhint("%s", kSelectStreams)
+                                                    : errhint("%s If all events are of one stream, write counting => '%s'.",
+                                                              kSelectStreams, input.other_counting)));
   check_time_column(columns.types[0], input);
   check_key_type(columns.types[1], input.event_type, "second", "events");
 }

@@ -50,6 +50,7 @@ struct EventInput {
   Oid event_type;         // for the _of functions: the type of the second column; else InvalidOid
   Oid time_type;       // the type of the first column, if the answer has its values; InvalidOid: any that goes with the kind
   bool needs_streams;  // there must be a third column
+  const char* other_counting;  // the rule that needs no streams, for errors; nullptr: there is none
   // Results:
   Dictionary* events;    // event values by rank, for the _of functions; else nullptr
   uint32_t* event_rank;  // [events->count] rank of each event in the log

@@ -63,7 +63,10 @@ void raise_failure(const Failure& failure, const char* file, int line, const cha
   // The long form of ereport, so that the error reports the location of the caller.
   if (errstart(ERROR, TEXTDOMAIN)) {
     errcode(failure.sqlstate);
-    errmsg_internal("%s", failure.message);
+    const bool may_have_detail = failure.sqlstate == sqlstate_of(ErrorCode::kNoDevice);  // see core/error.h
+    const size_t length = may_have_detail ? strcspn(failure.message, "\n") : strlen(failure.message);
+    errmsg_internal("%.*s", static_cast<int>(length), failure.message);
+    if (failure.message[length] != '\0') errdetail_internal("%s", failure.message + length + 1);
     if (failure.hint[0] != '\0') errhint("%s", failure.hint);
     errfinish(file, line, function);
   }

@@ -109,7 +109,7 @@ DeviceUse selected_devices(const char* mode) {
   const std::optional<DeviceMode> parsed = parse_device_mode(mode);
   if (!parsed)
     throw Error(ErrorCode::kInvalidParameter, "unknown device \"" + std::string(mode) + "\"",
-                "Available: auto, cpu, cuda, require.");
+                "Available values: auto, cpu, cuda, require.");
   use.mode = *parsed;
   return use;
 }

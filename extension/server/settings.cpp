@@ -45,7 +45,7 @@ bool check_cpu_kernel(char** name, void**, GucSource) {
   if (find_and_popcount(*name) != nullptr) return true;
   static char names[128];
   strlcpy(names, and_popcount_names().c_str(), sizeof names);
-  GUC_check_errhint("Available on this machine: %s.", names);
+  GUC_check_errhint("Available values on this machine: %s.", names);
   return false;
 }
 

@@ -18,6 +18,7 @@ void EpisodeRowStream::read(const TableInput& input, TimeKind time, EpisodeCount
   input_.event_type = input.item_type;
   input_.time_type = time_type;
   input_.needs_streams = counting == EpisodeCounting::kStreams;
+  input_.other_counting = kEpisodeCountingNames[0];
   read_events(input.query(), input_, context());
 }
 

@@ -46,6 +46,14 @@ void report_single_events(uint64_t rows, uint64_t streams) {
                    "another order, turn them.")));
 }
 
+void report_swapped_times(const EventSizes& sizes) {
+  if (!times_look_swapped(sizes)) return;
+  const auto number = [](uint64_t size) { return static_cast<unsigned long long>(size); };
+  ereport(NOTICE, (errmsg("input query has %llu times but %llu events, none of them in more than %llu rows",
+                          number(sizes.times), number(sizes.events), number(sizes.most_event_rows)),
+                   errhint("The first column is the time, the second the event. If they are swapped, turn them.")));
+}
+
 void report_notice(const std::string& notice) {
   ereport(WARNING, (errcode(ERRCODE_WARNING), errmsg("%s", notice.c_str()),
                     errhint("batmap_devices() says whether the GPU is used again in this session.")));

@@ -47,6 +47,8 @@ void report_swapped_columns(const RelationSizes& sizes);
 /// Raises a NOTICE if no stream has two events: then there is nothing to find, and the columns may stand in another order.
 /// @param rows  with their stream
 void report_single_events(uint64_t rows, uint64_t streams);
+/// Raises a NOTICE if the times and events of a query look swapped.
+void report_swapped_times(const EventSizes& sizes);
 /// Raises a WARNING with a message of the run: a device has failed.
 void report_notice(const std::string& notice);
 
@@ -98,10 +100,13 @@ class RunStream : public RowStream {
     }));
   }
 
-  /// To be called after begin() over (time, event, stream): raises a NOTICE if no stream has two events.
+  /// To be called after begin() over (time, event, stream): raises a NOTICE if no stream has two events, or if times and events
+  /// look swapped.
   template <typename Run>
-  void look_at_streams(const Run& run) const {
-    report_single_events(rows_read_, guarded([&] { return run.record().transactions; }));
+  void look_at_events(const Run& run) const {
+    const auto& totals = run.streams().totals();
+    report_single_events(totals.rows, totals.streams);
+    if (totals.times) report_swapped_times({totals.rows, *totals.times, totals.events, totals.most_event_rows});
   }
 
   /// Lets the engine find more answers.

@@ -171,7 +171,7 @@ uint64_t checked_element(int64 element) {
   if (element < 0 || static_cast<uint64_t>(element) >> kMaxWidth != 0)
     ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                     errmsg("element " INT64_FORMAT " is out of range for type %s", element, "batmap"),
-                    errhint("Elements are between 0 and " UINT64_FORMAT ".", universe_of(kMaxWidth) - 1)));
+                    errhint("Elements are integers from 0 to " UINT64_FORMAT ".", universe_of(kMaxWidth) - 1)));
   return static_cast<uint64_t>(element);
 }
 

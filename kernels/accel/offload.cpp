@@ -105,7 +105,7 @@ bool Offload::attempt(DeviceMode mode, std::string& notice, const std::function<
     if (failure.status == AcceleratorStatus::kCancelled) throw Error(ErrorCode::kCancelled, "run cancelled");
     if (failure.status == AcceleratorStatus::kFailed || failure.status == AcceleratorStatus::kNoDevice)
       trust_no_more("not used any more after an error: " + failure.text);
-    if (mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, "the GPU could not count: " + failure.text);
+    if (mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, "the GPU could not count\n" + failure.text);
     if (failure.status == AcceleratorStatus::kFailed) notice = "the GPU failed, and the CPU goes on: " + failure.text;
     return false;
   } catch (const Error& error) {

@@ -219,7 +219,7 @@ void read_roaring(std::span<const std::byte> bytes, RoaringForm form, const Comp
       free_from = uint64_t{high} + 1;
       if (high > kMaxKey >> 16)
         throw Error(ErrorCode::kInvalidParameter, "the roaring bitmap holds elements of 2^62 or more",
-                    "Elements are integers from 0 to 4611686018427387903");
+                    "Elements are integers from 0 to 4611686018427387903.");
       read_bitmap32(in, high, kernel, room[0], out, options.cancel);
     }
   }

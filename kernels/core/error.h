@@ -1,6 +1,7 @@
 // The one exception type of the engine. The code says who is at fault and what the caller may do about it.
 // The text names the value and the bound in the server's style (lower case, no full stop); the hint says what
-// to change. Expected answers ("declined", "not found") are return values, bugs are assertions.
+// to change. If there is no device, a second line of the text says in detail what a library or a device said.
+// Expected answers ("declined", "not found") are return values, bugs are assertions.
 #pragma once
 
 #include <stdexcept>

@@ -32,4 +32,17 @@ inline void require_at_least(const char* name, const std::optional<int64_t>& val
                 std::string(name) + " must be at least " + std::to_string(min) + ", not " + std::to_string(*value));
 }
 
+/// Two thresholds of which a query has one. @param fraction_name  of the parameter behind min_count
+/// @param choice  says what the two are: a hint, with its full stop
+/// @throws Error{kInvalidParameter} if both are given: with their values, as a call without names may mean another parameter
+inline void require_one_threshold(const std::optional<int64_t>& min_count, const char* fraction_name,
+                                  const std::optional<double>& fraction, const char* choice) {
+  if (!min_count || !fraction) return;
+  const std::string name = fraction_name;
+  throw Error(
+      ErrorCode::kInvalidParameter,
+      "min_count " + std::to_string(*min_count) + " and " + name + " " + plain_text(*fraction) + " exclude each other",
+      std::string(choice) + " Without names, the parameter behind min_count is " + name + ": give parameters by name.");
+}
+
 }  // namespace batmap

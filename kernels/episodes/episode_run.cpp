@@ -124,7 +124,7 @@ std::optional<EpisodeMethod> parse_episode_method(const std::string& name) {
   for (size_t k = 0; k < kEpisodeMethods; ++k)
     if (name == kEpisodeMethodNames[k]) return static_cast<EpisodeMethod>(k);
   throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"",
-              "Available algorithms: auto, " + episode_method_names() + ".");
+              "Available values: auto, " + episode_method_names() + ".");
 }
 
 EpisodeCounting parse_episode_counting(const std::string& name) {
@@ -133,22 +133,24 @@ EpisodeCounting parse_episode_counting(const std::string& name) {
     if (name == kEpisodeCountingNames[k]) return static_cast<EpisodeCounting>(k);
     names += (k > 0 ? ", " : "") + std::string(kEpisodeCountingNames[k]);
   }
-  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available: " + names + ".");
+  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available values: " + names + ".");
 }
 
-void check_gap(const Gap& gap) {
-  constexpr const char* kHint = "Ends that are no integers are shown in microseconds, or millionths of their unit.";
+void check_gap(const Gap& gap, double ticks_a_unit) {
+  const char* const hint = ticks_a_unit == 1 ? "" : "The ends are shown in microseconds, or millionths of their unit.";
   if (gap.low < 0)
-    throw Error(ErrorCode::kInvalidParameter, "gap_low must be at least 0, not " + std::to_string(gap.low), kHint);
+    throw Error(ErrorCode::kInvalidParameter, "the low end of a gap must be at least 0, not " + std::to_string(gap.low),
+                hint);
   if (gap.high < gap.low)
     throw Error(ErrorCode::kInvalidParameter,
-                "gap_high must be at least gap_low " + std::to_string(gap.low) + ", not " + std::to_string(gap.high), kHint);
+                "the high end of a gap must be at least its low end " + std::to_string(gap.low) + ", not " +
+                    std::to_string(gap.high),
+                hint);
 }
 
 void EpisodeQuery::check() const {
-  if (min_count && min_rate)
-    throw Error(ErrorCode::kInvalidParameter, "min_count and min_rate exclude each other",
-                "Give the threshold either as a number of occurrences or as their number a unit of time.");
+  require_one_threshold(min_count, "min_rate", min_rate,
+                        "Give the threshold either as a number of occurrences or as their number a unit of time.");
   if (!min_count && !min_rate && !top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_rate, or ask for the best episodes with top_k.");
@@ -169,7 +171,7 @@ void EpisodeQuery::check() const {
   if (gaps.empty())
     throw Error(ErrorCode::kInvalidParameter, "gaps must not be empty",
                 "Give ARRAY[low, high], or ARRAY[[low, high], [low, high]].");
-  for (const Gap& gap : gaps) check_gap(gap);
+  for (const Gap& gap : gaps) check_gap(gap, ticks_a_unit);
 }
 
 uint64_t EpisodeQuery::min_count_within(uint64_t duration) const {
@@ -199,7 +201,7 @@ void GivenEpisodes::check() const {
                 "episodes of " + std::to_string(last_step) + (steps.empty() ? " events" : " steps") + " have " +
                     std::to_string(last_step - 1) + " gaps, not " + std::to_string(gaps.size()),
                 "Give one row (low, high] for every gap, or one for each.");
-  for (const Gap& gap : gaps) check_gap(gap);
+  for (const Gap& gap : gaps) check_gap(gap, ticks_a_unit);
 }
 
 // The k best so far, of every length.

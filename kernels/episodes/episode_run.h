@@ -57,6 +57,7 @@ struct GivenEpisodes {
   EpisodeCounting counting = EpisodeCounting::kNonOverlapped;
   std::optional<EpisodeMethod> method;
   DeviceUse device = {};
+  double ticks_a_unit = 1;  // of the user
 
   size_t size() const { return events.size() / length; }
   bool is_step(size_t at) const { return steps.empty() || at == 0 || steps[at] != steps[at - 1]; }  // does one begin here?
@@ -64,8 +65,9 @@ struct GivenEpisodes {
   void check() const;
 };
 
+/// @param ticks_a_unit  1 if the user gave ticks
 /// @throws Error{kInvalidParameter} unless 0 <= low <= high
-void check_gap(const Gap& gap);
+void check_gap(const Gap& gap, double ticks_a_unit);
 
 /// The frequent episodes.
 class EpisodeRun {

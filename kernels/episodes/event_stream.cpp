@@ -8,6 +8,7 @@
 #include "core/polled.h"
 #include "relation/key_codes.h"
 #include "relation/row_partitions.h"
+#include "relation/swapped_columns.h"
 
 namespace batmap {
 
@@ -295,7 +296,10 @@ class EventStreams::Grouping {
       const int64_t key = events.key(static_cast<uint32_t>(code));
       return rank_.empty() ? key : int64_t{rank_[static_cast<size_t>(key)]};
     };
-    for (const uint64_t count : counts) streams_.totals_.events += count > 0;
+    for (const uint64_t count : counts) {
+      streams_.totals_.events += count > 0;
+      streams_.totals_.most_event_rows = std::max(streams_.totals_.most_event_rows, count);
+    }
     const EventFilter wanted = filter_(streams_.totals_);
     struct Kept {
       int64_t value;
@@ -320,6 +324,21 @@ class EventStreams::Grouping {
       symbols_[kept[symbol].code] = symbol;
     }
     streams_.reach_ = std::min(reach_, static_cast<int64_t>(longest_));
+  }
+
+  /// Counts the distinct times for swapped_columns.h, after keep_events().
+  /// @param visit  calls its argument, add(time), for each row; it may stop when this returns false
+  template <typename Visit>
+  void count_times(Visit visit) {
+    EventTotals& totals = streams_.totals_;
+    if (!times_may_be_swapped(totals.rows, totals.events)) return;
+    KeyCodes times(options, 0, UINT64_MAX, totals.rows);
+    const uint64_t max_times = max_swapped_times(totals.rows);
+    visit([&](int64_t time) {
+      if (times.size() <= max_times) times.insert(time);
+      return times.size() <= max_times;
+    });
+    if (times.size() <= max_times) totals.times = times.size();
   }
 
   static constexpr uint32_t kGone = UINT32_MAX;
@@ -389,6 +408,11 @@ void EventStreams::group_rows(EventLog log, Grouping& grouping) {
   spans.reset();
   for (const Row& row : rows) grouping.count_event(row.event);
   grouping.keep_events(events);
+  grouping.count_times([&](const auto& add) {
+    in_parts(rows.size(), options.cancel, [&](size_t first, size_t last) {
+      while (first < last && add(rows[first].time)) ++first;
+    });
+  });
 
   size_t kept_rows = 0;
   in_parts(rows.size(), options.cancel, [&](size_t first, size_t last) {
@@ -447,6 +471,11 @@ void EventStreams::group_files(EventPartitions& rows, Grouping& grouping) {
   }
   spans.reset();
   grouping.keep_events(events);
+  grouping.count_times([&](const auto& add) {
+    bool are_few = true;
+    for (size_t k = 0; k < groups.size() && are_few; ++k)
+      visit(groups[k], [&](const EventRow& row) { are_few = add(row.time); });
+  });
 
   uint64_t axis_bytes = 0;
   bool has_begun = false;  // whether an earlier piece of the stream is stored

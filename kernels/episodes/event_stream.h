@@ -210,8 +210,10 @@ struct EventPart {
 struct EventTotals {
   uint64_t rows = 0;
   uint64_t streams = 0;
-  uint64_t events = 0;    // distinct ones
-  uint64_t duration = 0;  // ticks between first and last row of each stream, added up; at most kMaxDuration
+  uint64_t events = 0;  // distinct ones
+  uint64_t most_event_rows = 0;
+  std::optional<uint64_t> times;  // distinct ones of all streams; only counted if they may be swapped, and are few
+  uint64_t duration = 0;          // ticks between first and last row of each stream, added up; at most kMaxDuration
 };
 
 /// The axes of one input, and the events behind its symbols. Symbols are numbered in ascending order of the events.

@@ -235,16 +235,15 @@ WindowCounting parse_window_counting(const std::string& name) {
     if (name == kWindowCountingNames[k]) return static_cast<WindowCounting>(k);
     names += (k > 0 ? ", " : "") + std::string(kWindowCountingNames[k]);
   }
-  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available: " + names + ".");
+  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available values: " + names + ".");
 }
 
 void WindowPairQuery::check() const {
   if (window < 0)
     throw Error(ErrorCode::kInvalidParameter, "within must be at least 0, not " + std::to_string(window),
-                "A distance that is no integer is shown in microseconds, or millionths of its unit.");
-  if (min_count && min_support)
-    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
-                "Give the threshold either as a number of streams or as a fraction of them.");
+                ticks_a_unit == 1 ? "" : "The distance is shown in microseconds, or millionths of its unit.");
+  require_one_threshold(min_count, "min_support", min_support,
+                        "Give the threshold either as a number of streams or as a fraction of them.");
   if (!min_count && !min_support && !top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_support, or ask for the best pairs with top_k.");

@@ -38,6 +38,7 @@ WindowCounting parse_window_counting(const std::string& name);
 
 struct WindowPairQuery {
   int64_t window = 0;                           // the largest distance of two times, in ticks
+  double ticks_a_unit = 1;                      // of the user
   std::optional<int64_t> min_count;             // at most one of the two; neither only together with top_k
   std::optional<double> min_support;            // of the streams, if these are counted
   std::optional<std::vector<int64_t>> include;  // item values, or ranks; a pair needs one of these
@@ -74,6 +75,7 @@ class WindowPairRun {
   std::optional<WindowPair> next();
 
   int64_t item(uint32_t symbol) const { return streams_->value(symbol); }
+  const EventStreams& streams() const { return *streams_; }
   const RunRecord& record() const { return record_; }
 
  private:

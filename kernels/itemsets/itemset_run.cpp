@@ -73,9 +73,8 @@ class StepVisits final : public ItemsetSink {
 }  // namespace
 
 void ItemsetQuery::check() const {
-  if (min_count && min_support)
-    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
-                "Give the threshold either as a number of transactions or as a fraction of them.");
+  require_one_threshold(min_count, "min_support", min_support,
+                        "Give the threshold either as a number of transactions or as a fraction of them.");
   if (!min_count && !min_support && !top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_support, or ask for the best itemsets with top_k.");
@@ -95,8 +94,7 @@ void ItemsetQuery::check() const {
 ItemsetAlgorithm parse_itemset_algorithm(const std::string& name) {
   for (size_t k = 0; k < kItemsetAlgorithms; ++k)
     if (name == kAlgorithmNames[k]) return static_cast<ItemsetAlgorithm>(k);
-  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"",
-              "Available algorithms: auto, pbi, tbi, dfs.");
+  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"", "Available values: auto, pbi, tbi, dfs.");
 }
 
 ItemsetTarget parse_itemset_target(const std::string& name) {
@@ -105,7 +103,7 @@ ItemsetTarget parse_itemset_target(const std::string& name) {
   if (name == "maximal") return ItemsetTarget::kMaximal;
   if (name == "generators") return ItemsetTarget::kGenerators;
   throw Error(ErrorCode::kInvalidParameter, "unknown target \"" + name + "\"",
-              "Available targets: all, closed, maximal, generators.");
+              "Available values: all, closed, maximal, generators.");
 }
 
 ItemsetRun::ItemsetRun(const ItemsetQuery& query, const ExecutionOptions& options)

@@ -259,7 +259,7 @@ PairMeasure parse_pair_measure(std::string_view name, MeasureUse use) {
     names.append(names.empty() ? "" : ", ").append(entry.name);
   }
   throw Error(ErrorCode::kInvalidParameter, "unknown measure \"" + std::string(name) + "\"",
-              "Available measures: " + names + ".");
+              "Available values: " + names + ".");
 }
 
 }  // namespace batmap

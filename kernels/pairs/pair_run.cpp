@@ -13,9 +13,8 @@
 namespace batmap {
 
 void PairQuery::check() const {
-  if (min_count && min_support)
-    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
-                "Give the threshold either as a number of transactions or as a fraction of them.");
+  require_one_threshold(min_count, "min_support", min_support,
+                        "Give the threshold either as a number of transactions or as a fraction of them.");
   if (!min_count && !min_support && !top_k && !per_item_top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_support, or ask for the best pairs with top_k or per_item_top_k.");
@@ -36,7 +35,7 @@ std::optional<PairMethod> parse_pair_method(const std::string& name) {
   for (const PairMethodName& entry : kPairMethodNames)
     if (name == entry.name) return entry.method;
   throw Error(ErrorCode::kInvalidParameter, "unknown method \"" + name + "\"",
-              "Available methods: " + pair_method_names() + ".");
+              "Available values: " + pair_method_names() + ".");
 }
 
 PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,

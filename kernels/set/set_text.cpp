@@ -73,9 +73,9 @@ class BraceParser {
     const bool fits = std::from_chars(first, last, x).ec == std::errc();
     if (!fits || x >= universe_of(kMaxWidth) || (negative && x > 0))
       throw Error(ErrorCode::kInvalidParameter,
-                  "batmap element " + std::string(begin, std::min<size_t>(static_cast<size_t>(last - begin), 40)) +
-                      " is out of range",
-                  "Elements are integers from 0 to 4611686018427387903");
+                  "element " + std::string(begin, std::min<size_t>(static_cast<size_t>(last - begin), 40)) +
+                      " is out of range for type batmap",
+                  "Elements are integers from 0 to 4611686018427387903.");
     at_ += static_cast<size_t>(last - begin);
     return x;
   }

@@ -195,6 +195,9 @@ def test_episodes(conn):
     assert found >= {(("home", "search"), (0,), (1,)), (("home", "cart"), (1,), (None,))}
     floats = batmap.episodes(conn, "SELECT i::float8, page, visitor FROM clicks", (0.0, 1.5), min_count=8, as_frame=False)
     assert floats[-1].gap_high == (1.5, 1.5)
+    for mixed in ((0, 1.5), (Decimal(0), 1.5), [(0, 1.5), (1.5, None)]):
+        found = batmap.episodes(conn, "SELECT i::float8, page, visitor FROM clicks", mixed, min_count=8, as_frame=False)
+        assert {(row.episode, row.support_count) for row in found} >= {(row.episode, row.support_count) for row in floats}
     dates = "SELECT date '2024-05-01' + i / 2, page, visitor FROM clicks"
     steps = batmap.episodes(conn, dates, (0, 7), min_count=1, min_length=3, counting="streams", same_time=True, as_frame=False)
     assert {row.steps for row in steps} >= {(1, 1, 2), (1, 2, 2)}
@@ -278,7 +281,7 @@ def test_what_python_refuses(conn, options, message):
         batmap.pairs(conn, QUERY, **options)
 
 
-@pytest.mark.parametrize("gaps", [(), (1,), (1, 2, 3), [(1, 2), (3,)], (0, "x", 1)])
+@pytest.mark.parametrize("gaps", [(), (1,), (1, 2, 3), [(1, 2), (3,)], (0, "x", 1), 5000, "05", None])
 def test_gaps_that_are_none(conn, gaps):
     with pytest.raises(TypeError, match="gaps must be a pair"):
         batmap.episodes(conn, QUERY, gaps, min_count=1)
@@ -290,7 +293,7 @@ def test_what_the_server_refuses(conn):
         ({"min_count": 0}, "min_count must be at least 1, not 0", None),
         ({"min_support": 2}, "min_support must be above 0 and at most 1, not 2", "a fraction of the transactions"),
         ({"min_count": 1, "measure": "magic"}, 'unknown measure "magic"', None),
-        ({"min_count": 1, "method": "magic"}, 'unknown method "magic"', "Available methods: auto"),
+        ({"min_count": 1, "method": "magic"}, 'unknown method "magic"', "Available values: auto"),
     ]
     for options, message, hint in refused:
         with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:

@@ -256,6 +256,7 @@ SELECT item, partner, rank, support_count FROM batmap_partners_of(batmap_kept_co
 SELECT item_a, item_b, support_count FROM batmap_pairs_of(batmap_kept_counts_of('visits'), include => '{näher}', top_k => 2);
 SELECT batmap_kept_counts('visits', '{1}');
 SELECT * FROM batmap_pairs('visits'::regclass, 1);
+SELECT * FROM batmap_partners('visits'::regclass);
 SELECT * FROM batmap_partners('visits'::regclass, items => '{1}');
 DELETE FROM visits WHERE visitor < 'v2';
 SELECT visits_are_fresh(), batmap_merge_kept('visits') > 0 AS merged, visits_are_fresh();

@@ -67,6 +67,7 @@ SELECT max(cardinality(lhs)) AS longest_lhs, max(cardinality(rhs)) AS longest_rh
 FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 5) i', min_count => 3, max_lhs => NULL, max_rhs => NULL);
 -- refused
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets');
+SELECT * FROM batmap_rules_of('SELECT tid, item::text FROM baskets', 100, 0.5);
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, min_confidence => 2);
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, max_lhs => 0);
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, rhs_include => '{NULL}');

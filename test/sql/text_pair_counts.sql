@@ -62,6 +62,9 @@ SELECT batmap_pair_counts_pairs(c), batmap_pair_count(c, 'text 3', 'text 40'), b
 -- items of the other kind
 SELECT p.* FROM kept, batmap_pairs(c, min_count => 1) p;
 SELECT p.* FROM kept, batmap_partners(c) p;
+SELECT r.* FROM kept, batmap_rules(c, 100) r;
+SELECT r.* FROM kept, batmap_recommend('{1}', c) r;
+SELECT r.* FROM kept, batmap_rules_of(n, 100) r;
 SELECT p.* FROM kept, batmap_pairs_of(n, min_count => 1) p;
 SELECT p.* FROM kept, batmap_partners_as(NULL::uuid, n) p;
 SELECT batmap_pair_count(c, 1, 2) FROM kept;

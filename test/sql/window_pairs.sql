@@ -109,6 +109,24 @@ SELECT * FROM batmap_window_pairs('SELECT 1, g, g * 100 FROM generate_series(1, 
 SELECT * FROM batmap_episodes('SELECT 1, g, g * 100 FROM generate_series(1, 9) g', ARRAY[0, 100], min_count => 1, max_length => 2) WHERE array_length(episode, 1) > 1;
 SELECT * FROM batmap_window_pairs('SELECT 1, g, g / 2 FROM generate_series(2, 9) g', 0, 1) LIMIT 1;
 SELECT * FROM batmap_window_pairs('SELECT 1, 1, 1', 0, 1);
+-- Times and events that look swapped, in memory and in files.
+CREATE TABLE spikes AS SELECT i AS at, i % 200 AS unit, i % 7 AS trial FROM generate_series(1, 40000) i;
+SELECT count(*) FROM batmap_window_pairs('SELECT unit, at FROM spikes', 0, min_count => 2, counting => 'occurrences');
+SELECT count(*) FROM batmap_window_pairs('SELECT unit, at, trial FROM spikes', 0, min_count => 2);
+SELECT count(*) FROM batmap_episodes('SELECT unit, at FROM spikes', ARRAY[0, 5], min_count => 2);
+SELECT count(*) FROM batmap_episodes_of('SELECT unit, at::text, trial FROM spikes', ARRAY[0, 5], min_count => 2);
+SET batmap.work_mem = '64kB';
+SELECT count(*) FROM batmap_window_pairs('SELECT unit, at, trial FROM spikes', 0, min_count => 2);
+SELECT reason ~ 'MB of files' AS in_files FROM batmap_last_run();
+SELECT count(*) FROM batmap_episodes('SELECT unit, at FROM spikes', ARRAY[0, 5], min_count => 2);
+SELECT count(*) FROM batmap_episodes('SELECT at, unit FROM spikes', ARRAY[0, 5], min_count => 400);
+RESET batmap.work_mem;
+-- They do not: in the right order, few rows, too many times, events that happen more often, one that is common.
+SELECT count(*) FROM batmap_episodes('SELECT at, unit FROM spikes', ARRAY[0, 5], min_count => 400);
+SELECT count(*) FROM batmap_episodes('SELECT unit, at FROM spikes WHERE at < 10000', ARRAY[0, 5], min_count => 2);
+SELECT count(*) FROM batmap_episodes('SELECT at % 500, at FROM spikes', ARRAY[0, 5], min_count => 2);
+SELECT count(*) FROM batmap_episodes('SELECT unit, at / 2 FROM spikes WHERE at BETWEEN 2 AND 39999', ARRAY[0, 5], min_count => 3);
+SELECT count(*) FROM batmap_episodes('SELECT unit, greatest(at, 20) FROM spikes', ARRAY[0, 5], min_count => 21);
 
 SET client_min_messages = warning;
 DROP SCHEMA window_pairs CASCADE;

@@ -120,7 +120,7 @@ order('memory');
 is($err, '', 'without memory on the device the CPU counts, without a word');
 my $pairs = $out;
 (undef, undef, $err) = $node->psql('postgres', count_on('require'));
-like($err, qr/the GPU could not count: the fake device is full/, 'and require says why');
+like($err, qr/the GPU could not count\nDETAIL:  the fake device is full/, 'and require says why');
 order('');
 is($node->safe_psql('postgres', count_on('require')), $pairs, 'the same pairs');
 order('memory');
@@ -159,7 +159,7 @@ is($out, $pairs, 'the CPU answers');
 like($err, qr/^psql:<stdin>:1: WARNING:  the GPU failed, and the CPU goes on: the fake device is broken\n.*HINT:  batmap_devices\(\) says whether/, 'with one warning');
 order('');
 (undef, undef, $err) = $node->psql('postgres', count_on('require'));
-like($err, qr/the GPU could not count: the GPU process has ended: a GPU failed; it starts again in [12] s/, 'until it starts again');
+like($err, qr/the GPU could not count\nDETAIL:  the GPU process has ended: a GPU failed; it starts again in [12] s/, 'until it starts again');
 like(slurp_file($node->logfile), qr/a GPU failed\n.*DETAIL:  Sessions count on the CPU. It starts again in 2 s/, 'after a longer wait');
 
 # ---- off

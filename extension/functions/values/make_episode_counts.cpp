@@ -88,6 +88,7 @@ Datum make_counts(const TableInput& input, MakerRun* run, bool needs_streams, Me
   rows.time = call.unit;
   rows.distances = "gaps";
   rows.needs_streams = needs_streams || call.query.counting == EpisodeCounting::kStreams;
+  rows.other_counting = needs_streams ? nullptr : kEpisodeCountingNames[0];
   read_events(input.query(), rows, input.context);
   run->run("stream", call.events->rows(), [&] {
     if (call.candidates != nullptr)
@@ -151,7 +152,7 @@ BATMAP_FUNCTION(batmap_episode_counts_of_part) {
   guarded([&] {
     for (int k = 0; k < elements; k += 2) {
       call.query.gaps.push_back({bounds[k], bounds[k + 1]});
-      check_gap(call.query.gaps.back());
+      check_gap(call.query.gaps.back(), 1);
     }
   });
   read_arguments(fcinfo, kTicks + 1, call);

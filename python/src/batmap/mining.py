@@ -470,8 +470,7 @@ def episodes(
     """
     arrays = ("episode", "steps", "gap_low", "gap_high")
     call = _Call("batmap_episodes", {"query": ("text", query)}, params, item_type, arrays=arrays, type_name="event_type")
-    rows = _rows_of_gaps(gaps)
-    call.arguments["gaps"] = (_type_of_gaps(rows), rows)
+    call.arguments["gaps"] = _typed_gaps(_rows_of_gaps(gaps))
     call.add("int8", min_count=min_count, top_k=top_k, max_results=max_results)
     call.add("float8", min_rate=min_rate)
     call.add("int4", min_length=min_length, max_length=max_length)
@@ -748,7 +747,7 @@ def _typed_place(value: Any) -> str:
 
 
 def _rows_of_gaps(gaps: Gap | Sequence[Gap]) -> list[list[Any]]:
-    rows = list(gaps)
+    rows = list(gaps) if isinstance(gaps, Iterable) and not isinstance(gaps, (str, bytes)) else []
     if rows and not isinstance(rows[0], (tuple, list)):
         rows = [rows]
     if not rows or any(not isinstance(row, (tuple, list)) or len(row) != 2 for row in rows):
@@ -756,14 +755,15 @@ def _rows_of_gaps(gaps: Gap | Sequence[Gap]) -> list[list[Any]]:
     return [list(row) for row in rows]
 
 
-def _type_of_gaps(rows: list[list[Any]]) -> str:
+def _typed_gaps(rows: list[list[Any]]) -> tuple[str, list[list[Any]]]:
+    """The SQL type of gaps, and the gaps as drivers send them: as an array, whose elements have one type."""
     ends = [end for row in rows for end in row if end is not None]
     if all(hasattr(end, "__index__") for end in ends):
-        return "int8[]"
+        return "int8[]", rows
     if all(isinstance(end, (timedelta, str)) for end in ends):
-        return "interval[]"
+        return "interval[]", rows
     if all(hasattr(end, "__float__") for end in ends):
-        return "float8[]"
+        return "float8[]", [[None if end is None else float(end) for end in row] for row in rows]
     raise TypeError(f"gaps must be all integers, all numbers or all timedeltas, not {ends!r}")
 
 

@@ -65,7 +65,7 @@ TEST_F(DeviceSessionTest, ThePolicyMayRefuse) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNoDevice);
-    EXPECT_STREQ(error.what(), "the GPU could not count: the job does not fit: asked 1");
+    EXPECT_STREQ(error.what(), "the GPU could not count\nthe job does not fit: asked 1");
   }
 }
 

@@ -565,8 +565,8 @@ TEST(EpisodeRun, RefusesBadParameters) {
   refused([](EpisodeQuery& q) { q.max_results = 0; }, "max_results must be at least 1");
   refused([](EpisodeQuery& q) { q.timeout_ms = 0; }, "timeout must be above 0, not 0 ms");
   refused([](EpisodeQuery& q) { q.gaps.clear(); }, "gaps must not be empty");
-  refused([](EpisodeQuery& q) { q.gaps = {{-1, 5}}; }, "gap_low must be at least 0, not -1");
-  refused([](EpisodeQuery& q) { q.gaps = {{6, 5}}; }, "gap_high must be at least gap_low 6, not 5");
+  refused([](EpisodeQuery& q) { q.gaps = {{-1, 5}}; }, "the low end of a gap must be at least 0, not -1");
+  refused([](EpisodeQuery& q) { q.gaps = {{6, 5}}; }, "the high end of a gap must be at least its low end 6, not 5");
   EXPECT_THROW(parse_episode_method("gpu"), Error);
   EXPECT_EQ(parse_episode_method("auto"), std::nullopt);
   EXPECT_EQ(parse_episode_method("atomic"), EpisodeMethod::kAtomic);

@@ -500,7 +500,7 @@ TEST(ItemsetQuery, RefusesBadParameters) {
     return std::string();
   };
   EXPECT_EQ(error_of([](ItemsetQuery&) {}), "");
-  EXPECT_EQ(error_of([](ItemsetQuery& q) { q.min_support = 0.5; }), "min_count and min_support exclude each other");
+  EXPECT_EQ(error_of([](ItemsetQuery& q) { q.min_support = 0.5; }), "min_count 2 and min_support 0.5 exclude each other");
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.min_count.reset(); }), "a threshold is missing");
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.min_count.reset(), q.top_k = 3; }), "");
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.min_count = 0; }), "min_count must be at least 1, not 0");
