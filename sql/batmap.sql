@@ -1183,7 +1183,7 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1193,8 +1193,8 @@ CREATE FUNCTION batmap_rules(
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query';
@@ -1215,15 +1215,15 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(regclass, name, name, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of two columns of a table';
@@ -1244,7 +1244,7 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1252,8 +1252,8 @@ CREATE FUNCTION batmap_rules(
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(text, text, text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record)
 IS 'association rules of two columns of a query';
@@ -1272,15 +1272,15 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(batmap_relation, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of a relation';
@@ -1299,7 +1299,7 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1309,8 +1309,8 @@ CREATE FUNCTION batmap_rules_of(
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query, for text items';
@@ -1331,15 +1331,15 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(regclass, name, name, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of two columns of a table, for text items';
@@ -1360,7 +1360,7 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1368,8 +1368,8 @@ CREATE FUNCTION batmap_rules_of(
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(text, text, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
 IS 'association rules of two columns of a query, for text items';
@@ -1389,7 +1389,7 @@ CREATE FUNCTION batmap_rules_as(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1399,8 +1399,8 @@ CREATE FUNCTION batmap_rules_as(
 )
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_as(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
@@ -1419,15 +1419,15 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of a relation of text items';
@@ -1447,15 +1447,15 @@ CREATE FUNCTION batmap_rules_as(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_as(anyelement, batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of a relation of text items, as values of a type';
@@ -4711,14 +4711,14 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
     SUPPORT _batmap_rules_counts_support;
 COMMENT ON FUNCTION batmap_rules(batmap_itemset_counts, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
 IS 'association rules of stored itemset counts';
@@ -4950,20 +4950,21 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
            coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN')
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           CASE WHEN measure IS NOT NULL THEN s.score END
       FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
-      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL THEN
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
        AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
@@ -4972,7 +4973,7 @@ BEGIN ATOMIC
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
        AND (top_k IS NULL OR s.score IS NOT NULL)
-     ORDER BY s.score DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a, r.b
+     ORDER BY CASE WHEN top_k IS NOT NULL THEN s.score END DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a, r.b
      LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
 END;
 COMMENT ON FUNCTION batmap_rules(batmap_pair_counts, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text)
@@ -4990,20 +4991,21 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
            coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN')
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           CASE WHEN measure IS NOT NULL THEN s.score END
       FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
-      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL THEN
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
        AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
@@ -5012,7 +5014,7 @@ BEGIN ATOMIC
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
        AND (top_k IS NULL OR s.score IS NOT NULL)
-     ORDER BY s.score DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a COLLATE "C", r.b COLLATE "C"
+     ORDER BY CASE WHEN top_k IS NOT NULL THEN s.score END DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a COLLATE "C", r.b COLLATE "C"
      LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
 END;
 COMMENT ON FUNCTION batmap_rules_of(batmap_pair_counts, int8, float8, float8, float8, text[], text[], text[], text[], text[], int8, text)
@@ -5106,14 +5108,14 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
 BEGIN ATOMIC
-    SELECT r.lhs, r.rhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.support, r.confidence, r.lift, r.leverage, r.conviction
+    SELECT r.lhs, r.rhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.support, r.confidence, r.lift, r.leverage, r.conviction, r.score
       FROM batmap_rules(batmap_kept_counts(kept_table, coalesce(lhs_include, rhs_include)), min_count, min_support, min_confidence,
                         min_lift, lhs_include, lhs_exclude, rhs_include, rhs_exclude, exclude, top_k, measure) r;
 END;
@@ -5338,7 +5340,7 @@ CREATE FUNCTION batmap_distributed_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     tid_column name DEFAULT NULL,
@@ -5348,7 +5350,7 @@ CREATE FUNCTION batmap_distributed_rules(
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
 BEGIN ATOMIC
     SELECT r.* FROM batmap_rules(
