@@ -1,15 +1,17 @@
 // Type batmap: text and binary input and output, the declared universe (typmod), casts to and from bytea.
 //
-// A column batmap(N) holds subsets of [0, 2^w), where 2^w is the smallest power of two >= N. The typmod has N or w, and whether
+// A column batmap(N) holds subsets of [0, N). The typmod has N, or w where N is 2^w or very large (set_datum.h), and whether
 // values are stored in prepared form, as batmap(N, 'prepared') says; all others are compact. The text form is {1,5,9} under all
 // settings; b1:... (base64 of the binary form) is accepted as input.
 // Bytes from outside are validated in full.
 #include <cstring>
+#include <optional>
 
 #include "extension/server/backend.h"
 #include "extension/server/flat_value.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
+#include "extension/types/set_slice.h"
 #include "set/set_decode.h"
 #include "set/set_text.h"
 
@@ -122,10 +124,13 @@ BATMAP_FUNCTION(batmap_to_typmod) {
   const Datum value = PG_GETARG_DATUM(0);
   const Typmod typmod = read_typmod(PG_GETARG_INT32(1));
   if (typmod.width < 0) PG_RETURN_DATUM(value);
-  // Usually nothing has to be done, and then the header is enough.
+  // Often nothing has to be done, and then the header is enough, or the last block.
   const SetView set = header_of_datum(value);
-  if (typmod.prepared ? !set.is_compact() && set.width() == typmod.width : set.is_compact() && set.width() <= typmod.width)
-    PG_RETURN_DATUM(value);
+  if (typmod.prepared ? !set.is_compact() && set.width() == typmod.width : set.is_compact()) {
+    if (universe_of(set.width()) <= typmod.universe) PG_RETURN_DATUM(value);
+    const std::optional<uint64_t> largest = sliced_end(value, SetEnd::kMax);
+    if (largest.value_or(0) < typmod.universe) PG_RETURN_DATUM(value);
+  }
   PG_RETURN_POINTER(at_typmod(PG_DETOAST_DATUM_PACKED(value), typmod));
 }
 
@@ -134,8 +139,10 @@ BATMAP_FUNCTION(batmap_prepare) {
   const SetView set = set_argument(fcinfo, 0);
   guarded([&] { decode(set, work->elements, work->options); });
   const uint64_t largest = work->elements.empty() ? 0 : work->elements[work->elements.size() - 1];
-  const int width = PG_NARGS() > 1 ? width_of_universe(PG_GETARG_INT64(1)) : undeclared_width(largest);
-  struct varlena* const value = elements_at_typmod(work, {width, true});
+  const int width = undeclared_width(largest);
+  const Typmod typmod =
+      PG_NARGS() > 1 ? declared_universe(PG_GETARG_INT64(1), true) : Typmod{width, true, universe_of(width)};
+  struct varlena* const value = elements_at_typmod(work, typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
 }

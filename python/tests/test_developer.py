@@ -143,15 +143,15 @@ INSERT = "INSERT INTO products (name, buyers) VALUES ('x', :buyers)"
 REFUSED = [
     (
         INSERT,
-        {"buyers": "{1048576}"},
+        {"buyers": "{1000000}"},
         psycopg.errors.NumericValueOutOfRange,
-        "element 1048576 is out of range for type batmap(1048576)",
+        "element 1000000 is out of range for type batmap(1000000)",
     ),
     (
         INSERT,
         {"buyers": [1048576]},
         psycopg.errors.NumericValueOutOfRange,
-        "element 1048576 is out of range for type batmap(1048576)",
+        "element 1000000 is out of range for type batmap(1000000)",
     ),
     (
         INSERT,

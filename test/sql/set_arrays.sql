@@ -84,12 +84,13 @@ FROM generate_series(0, 100) n, LATERAL (SELECT coalesce(array_agg((1 << i % 20)
 SELECT batmap_range(0, 30000000)::jsonb IS NULL;
 SELECT batmap_range(0, 10000000000)::text IS NULL;
 SELECT batmap_range(0, 10000000000)::json IS NULL;
--- the type is shown as it was declared
+-- the type is shown as it was declared, and N is its bound; from 1073741760 on, it is the next power of two, and shown so
 CREATE TABLE declared_sets (a batmap(1), b batmap(2), c batmap(50), d batmap(100000), e batmap(1073741759), f batmap(1073741760), g batmap(4611686018427387904), h batmap(65));
 SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'declared_sets'::regclass AND attnum > 0 ORDER BY attnum;
-INSERT INTO declared_sets (c, d) VALUES ('{63}', '{131071}');
-INSERT INTO declared_sets (c) VALUES ('{64}');
-INSERT INTO declared_sets (d) VALUES (ARRAY[131072]);
+INSERT INTO declared_sets (c, d, f) VALUES ('{49}', '{99999}', '{1073741823}');
+INSERT INTO declared_sets (c) VALUES ('{50}');
+INSERT INTO declared_sets (d) VALUES (ARRAY[100000]);
+INSERT INTO declared_sets (f) VALUES ('{1073741824}');
 SELECT batmap_universe(c), batmap_universe(d), c::batmap(64), d::batmap(131072) FROM declared_sets;
 SELECT '{1}'::batmap(0);
 SELECT '{1}'::batmap(4611686018427387905);
