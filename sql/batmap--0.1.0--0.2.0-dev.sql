@@ -899,3 +899,19 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool)
 IS 'association rules of a table that lies on several servers';
+
+-- Sets from JSON.
+
+CREATE FUNCTION _batmap_from_json(json, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_json(json, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (json AS batmap) WITH FUNCTION _batmap_from_json(json, int4, bool);
+COMMENT ON CAST (json AS batmap) IS 'elements of an array of integers; duplicates count once';
+
+CREATE FUNCTION _batmap_from_jsonb(jsonb, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_jsonb(jsonb, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (jsonb AS batmap) WITH FUNCTION _batmap_from_jsonb(jsonb, int4, bool);
+COMMENT ON CAST (jsonb AS batmap) IS 'elements of an array of integers; duplicates count once';

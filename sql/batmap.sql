@@ -3079,6 +3079,20 @@ COMMENT ON FUNCTION _batmap_to_jsonb(batmap) IS 'the elements of a set, ascendin
 CREATE CAST (batmap AS jsonb) WITH FUNCTION _batmap_to_jsonb(batmap) AS ASSIGNMENT;
 COMMENT ON CAST (batmap AS jsonb) IS 'an array of the elements, ascending';
 
+CREATE FUNCTION _batmap_from_json(json, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_json(json, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (json AS batmap) WITH FUNCTION _batmap_from_json(json, int4, bool);
+COMMENT ON CAST (json AS batmap) IS 'elements of an array of integers; duplicates count once';
+
+CREATE FUNCTION _batmap_from_jsonb(jsonb, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_jsonb(jsonb, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (jsonb AS batmap) WITH FUNCTION _batmap_from_jsonb(jsonb, int4, bool);
+COMMENT ON CAST (jsonb AS batmap) IS 'elements of an array of integers; duplicates count once';
+
 CREATE FUNCTION _batmap_from_bytea(bytea, int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION _batmap_from_bytea(bytea, int4, bool) IS 'a set from its binary form, which is checked in full';
