@@ -69,7 +69,7 @@ class BatmapFormField(forms.CharField):
 class BatmapField(_Field):
     """A set of integers from 0 on, below `universe` where it is given.
 
-    The server rounds the universe up to a power of two, and refuses elements beyond it (SQLSTATE 22003, django.db.DataError).
+    The server refuses elements that are not below it (SQLSTATE 22003, django.db.DataError).
     """
 
     description = "A set of integers (batmap)"
