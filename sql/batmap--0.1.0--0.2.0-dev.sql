@@ -418,7 +418,7 @@ CREATE OPERATOR <%> (
 );
 COMMENT ON OPERATOR <%> (_batmap_array, batmap) IS 'Jaccard distance';
 
--- The column score of rules: the measure, which is NULL if none is named.
+-- The column score of rules: the measure, which is NULL if none is named. Where two columns are named, min_count is a float8, as below.
 
 DROP FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool);
 DROP FUNCTION batmap_rules(regclass, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text);
@@ -470,7 +470,7 @@ CREATE FUNCTION batmap_rules(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -492,14 +492,14 @@ RETURNS TABLE (
     support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(regclass, name, name, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules(regclass, name, name, float8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of two columns of a table';
 
 CREATE FUNCTION batmap_rules(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -522,7 +522,7 @@ RETURNS TABLE (
     support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(text, text, text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record)
+COMMENT ON FUNCTION batmap_rules(text, text, text, float8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record)
 IS 'association rules of two columns of a query';
 
 CREATE FUNCTION batmap_rules(
@@ -586,7 +586,7 @@ CREATE FUNCTION batmap_rules_of(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -608,14 +608,14 @@ RETURNS TABLE (
     support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(regclass, name, name, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules_of(regclass, name, name, float8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of two columns of a table, for text items';
 
 CREATE FUNCTION batmap_rules_of(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -638,7 +638,7 @@ RETURNS TABLE (
     support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(text, text, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
+COMMENT ON FUNCTION batmap_rules_of(text, text, text, float8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
 IS 'association rules of two columns of a query, for text items';
 
 CREATE FUNCTION batmap_rules_as(
@@ -899,6 +899,557 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool)
 IS 'association rules of a table that lies on several servers';
+
+-- Where two columns are named, min_count is a float8, so that the server finds this form for a bare number.
+
+DROP FUNCTION batmap_recommend_of(text[], text, text, text, int8, float8, float8, float8, int4, text[], text[], int8, text, record);
+DROP FUNCTION batmap_recommend_of(text[], regclass, name, name, int8, float8, float8, float8, int4, text[], text[], int8, text);
+DROP FUNCTION batmap_recommend(int8[], text, text, text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, record);
+DROP FUNCTION batmap_recommend(int8[], regclass, name, name, int8, float8, float8, float8, int4, int8[], int8[], int8, text);
+DROP FUNCTION batmap_itemset_estimate_of(text, text, text, int8, float8, float8, int4, int4, text[], text[], interval, record);
+DROP FUNCTION batmap_itemset_estimate_of(regclass, name, name, int8, float8, float8, int4, int4, text[], text[], interval);
+DROP FUNCTION batmap_itemset_estimate(text, text, text, int8, float8, float8, int4, int4, int8[], int8[], interval, record);
+DROP FUNCTION batmap_itemset_estimate(regclass, name, name, int8, float8, float8, int4, int4, int8[], int8[], interval);
+DROP FUNCTION batmap_itemset_spectrum_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], record);
+DROP FUNCTION batmap_itemset_spectrum_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[]);
+DROP FUNCTION batmap_itemset_spectrum(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], record);
+DROP FUNCTION batmap_itemset_spectrum(regclass, name, name, int8, float8, float8, int4, int4, text, int8[], int8[]);
+DROP FUNCTION batmap_itemsets_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record);
+DROP FUNCTION batmap_itemsets_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text);
+DROP FUNCTION batmap_itemsets(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, record);
+DROP FUNCTION batmap_itemsets(regclass, name, name, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text);
+
+CREATE OR REPLACE FUNCTION batmap_itemsets(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, name, name, record)
+IS 'frequent itemsets of the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_itemsets(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(regclass, name, name, float8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
+IS 'frequent itemsets of two columns of a table';
+
+CREATE FUNCTION batmap_itemsets(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(text, text, text, float8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, record)
+IS 'frequent itemsets of two columns of a query';
+
+CREATE OR REPLACE FUNCTION batmap_itemsets_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
+IS 'frequent itemsets of the (tid, item) rows of a query, for text items';
+
+CREATE FUNCTION batmap_itemsets_of(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(regclass, name, name, float8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
+IS 'frequent itemsets of two columns of a table, for text items';
+
+CREATE FUNCTION batmap_itemsets_of(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(text, text, text, float8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record)
+IS 'frequent itemsets of two columns of a query, for text items';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_spectrum(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, int8, float8, float8, int4, int4, text, int8[], int8[], name, name, record)
+IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_itemset_spectrum(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum(regclass, name, name, float8, float8, float8, int4, int4, text, int8[], int8[])
+IS 'number of frequent itemsets of each length and support in two columns of a table';
+
+CREATE FUNCTION batmap_itemset_spectrum(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, text, text, float8, float8, float8, int4, int4, text, int8[], int8[], record)
+IS 'number of frequent itemsets of each length and support in two columns of a query';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_spectrum_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
+IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for text items';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(regclass, name, name, float8, float8, float8, int4, int4, text, text[], text[])
+IS 'number of frequent itemsets of each length and support in two columns of a table, for text items';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, text, text, float8, float8, float8, int4, int4, text, text[], text[], record)
+IS 'number of frequent itemsets of each length and support in two columns of a query, for text items';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_estimate(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate(text, int8, float8, float8, int4, int4, int8[], int8[], interval, name, name, record)
+IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
+
+CREATE FUNCTION batmap_itemset_estimate(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second'
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate(regclass, name, name, float8, float8, float8, int4, int4, int8[], int8[], interval)
+IS 'number of frequent itemsets in a table: exact, or estimated if counting takes too long';
+
+CREATE FUNCTION batmap_itemset_estimate(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate(text, text, text, float8, float8, float8, int4, int4, int8[], int8[], interval, record)
+IS 'number of frequent itemsets in two columns of a query: exact, or estimated if counting takes too long';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_estimate_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(text, int8, float8, float8, int4, int4, text[], text[], interval, name, name, record)
+IS 'number of frequent itemsets, as batmap_itemset_estimate, for text items';
+
+CREATE FUNCTION batmap_itemset_estimate_of(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second'
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(regclass, name, name, float8, float8, float8, int4, int4, text[], text[], interval)
+IS 'number of frequent itemsets in a table, for text items';
+
+CREATE FUNCTION batmap_itemset_estimate_of(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(text, text, text, float8, float8, float8, int4, int4, text[], text[], interval, record)
+IS 'number of frequent itemsets in two columns of a query, for text items';
+
+CREATE OR REPLACE FUNCTION batmap_recommend(
+    basket int8[],
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, name, name, record)
+IS 'items that the (tid, item) rows of a query recommend for a basket, best first';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], regclass, name, name, float8, float8, float8, float8, int4, int8[], int8[], int8, text)
+IS 'items that two columns of a table recommend for a basket, best first';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], text, text, text, float8, float8, float8, float8, int4, int8[], int8[], int8, text, record)
+IS 'items that two columns of a query recommend for a basket, best first';
+
+CREATE OR REPLACE FUNCTION batmap_recommend_of(
+    basket text[],
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
+IS 'items that the (tid, item) rows of a query recommend for a basket, best first, for text items';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], regclass, name, name, float8, float8, float8, float8, int4, text[], text[], int8, text)
+IS 'items that two columns of a table recommend for a basket, best first, for text items';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], text, text, text, float8, float8, float8, float8, int4, text[], text[], int8, text, record)
+IS 'items that two columns of a query recommend for a basket, best first, for text items';
 
 -- Sets from JSON.
 

@@ -74,7 +74,7 @@ const RuleQuery& read_arguments(const Arguments& arguments, Oid item_type, RuleC
   RuleQuery& query = call.query;
   read_lists(call.lists, arguments, item_type);
   query.itemsets.min_support = arguments.min_support(kMinSupport);
-  query.itemsets.min_count = arguments.int8(kMinCount);
+  query.itemsets.min_count = arguments.min_count(kMinCount);
   query.min_confidence = arguments.float8(kMinConfidence);
   query.min_lift = arguments.float8(kMinLift);
   query.max_lhs = arguments.int4(kMaxLhs);
