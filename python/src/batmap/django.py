@@ -140,7 +140,7 @@ class BatmapField(_Field):
 
     def validate(self, value: Any, model_instance: Any) -> None:
         super().validate(value, model_instance)
-        last = (1 << ((self.universe or _MAX_UNIVERSE) - 1).bit_length()) - 1
+        last = (self.universe or _MAX_UNIVERSE) - 1
         for element in value or ():
             if not 0 <= element <= last:
                 params = {"element": element, "last": last}
