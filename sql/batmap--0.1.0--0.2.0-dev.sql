@@ -417,3 +417,1052 @@ CREATE OPERATOR <%> (
     COMMUTATOR = <%>
 );
 COMMENT ON OPERATOR <%> (_batmap_array, batmap) IS 'Jaccard distance';
+
+-- The column score of rules: the measure, which is NULL if none is named. Where two columns are named, min_count is a float8, as below.
+
+DROP FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool);
+DROP FUNCTION batmap_rules(regclass, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text);
+DROP FUNCTION batmap_rules_of(batmap_pair_counts, int8, float8, float8, float8, text[], text[], text[], text[], text[], int8, text);
+DROP FUNCTION batmap_rules(batmap_pair_counts, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text);
+DROP FUNCTION batmap_rules(batmap_itemset_counts, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval);
+DROP FUNCTION batmap_rules_as(anyelement, batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text);
+DROP FUNCTION batmap_rules_of(batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text);
+DROP FUNCTION batmap_rules_as(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record);
+DROP FUNCTION batmap_rules_of(text, text, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record);
+DROP FUNCTION batmap_rules_of(regclass, name, name, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text);
+DROP FUNCTION batmap_rules_of(text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record);
+DROP FUNCTION batmap_rules(batmap_relation, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text);
+DROP FUNCTION batmap_rules(text, text, text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record);
+DROP FUNCTION batmap_rules(regclass, name, name, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text);
+DROP FUNCTION batmap_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, name, name, record);
+
+CREATE FUNCTION batmap_rules(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, name, name, record)
+IS 'association rules of the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_rules(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules(regclass, name, name, float8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
+IS 'association rules of two columns of a table';
+
+CREATE FUNCTION batmap_rules(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules(text, text, text, float8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record)
+IS 'association rules of two columns of a query';
+
+CREATE FUNCTION batmap_rules(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules(batmap_relation, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
+IS 'association rules of a relation';
+
+CREATE FUNCTION batmap_rules_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
+IS 'association rules of the (tid, item) rows of a query, for text items';
+
+CREATE FUNCTION batmap_rules_of(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(regclass, name, name, float8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+IS 'association rules of two columns of a table, for text items';
+
+CREATE FUNCTION batmap_rules_of(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(text, text, text, float8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
+IS 'association rules of two columns of a query, for text items';
+
+CREATE FUNCTION batmap_rules_as(
+    item_type anyelement,
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_as(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
+IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
+
+CREATE FUNCTION batmap_rules_of(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+IS 'association rules of a relation of text items';
+
+CREATE FUNCTION batmap_rules_as(
+    item_type anyelement,
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_as(anyelement, batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+IS 'association rules of a relation of text items, as values of a type';
+
+CREATE FUNCTION batmap_rules(
+    counts batmap_itemset_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_rules_counts_support;
+COMMENT ON FUNCTION batmap_rules(batmap_itemset_counts, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
+IS 'association rules of stored itemset counts';
+
+CREATE FUNCTION batmap_rules(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
+           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           CASE WHEN measure IS NOT NULL THEN s.score END
+      FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                 (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
+          batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
+     WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
+       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
+       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+       AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
+       AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
+       AND (top_k IS NULL OR s.score IS NOT NULL)
+     ORDER BY CASE WHEN top_k IS NOT NULL THEN s.score END DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a, r.b
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
+END;
+COMMENT ON FUNCTION batmap_rules(batmap_pair_counts, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text)
+IS 'association rules of two items in stored pair counts';
+
+CREATE FUNCTION batmap_rules_of(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
+           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           CASE WHEN measure IS NOT NULL THEN s.score END
+      FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                 (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
+          batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
+     WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
+       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
+       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+       AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
+       AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
+       AND (top_k IS NULL OR s.score IS NOT NULL)
+     ORDER BY CASE WHEN top_k IS NOT NULL THEN s.score END DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a COLLATE "C", r.b COLLATE "C"
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
+END;
+COMMENT ON FUNCTION batmap_rules_of(batmap_pair_counts, int8, float8, float8, float8, text[], text[], text[], text[], text[], int8, text)
+IS 'association rules of two text items in stored pair counts';
+
+CREATE FUNCTION batmap_rules(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT r.lhs, r.rhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.support, r.confidence, r.lift, r.leverage, r.conviction, r.score
+      FROM batmap_rules(batmap_kept_counts(kept_table, coalesce(lhs_include, rhs_include)), min_count, min_support, min_confidence,
+                        min_lift, lhs_include, lhs_exclude, rhs_include, rhs_exclude, exclude, top_k, measure) r;
+END;
+COMMENT ON FUNCTION batmap_rules(regclass, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text)
+IS 'association rules of two items in a kept table';
+
+CREATE FUNCTION batmap_distributed_rules(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT r.* FROM batmap_rules(
+        batmap_distributed_itemset_counts(source, min_count, min_support,
+            CASE WHEN max_lhs BETWEEN 1 AND 1000000 AND max_rhs BETWEEN 1 AND 1000000 THEN max_lhs + max_rhs END,
+            NULL, exclude, tid_column, item_column, servers, disjoint),
+        min_count => min_count, min_support => min_support, min_confidence => min_confidence, min_lift => min_lift,
+        max_lhs => max_lhs, max_rhs => max_rhs, lhs_include => lhs_include, lhs_exclude => lhs_exclude,
+        rhs_include => rhs_include, rhs_exclude => rhs_exclude, exclude => exclude, top_k => top_k, measure => measure,
+        max_results => max_results, timeout => timeout) r;
+END;
+COMMENT ON FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool)
+IS 'association rules of a table that lies on several servers';
+
+-- Where two columns are named, min_count is a float8, so that the server finds this form for a bare number.
+
+DROP FUNCTION batmap_recommend_of(text[], text, text, text, int8, float8, float8, float8, int4, text[], text[], int8, text, record);
+DROP FUNCTION batmap_recommend_of(text[], regclass, name, name, int8, float8, float8, float8, int4, text[], text[], int8, text);
+DROP FUNCTION batmap_recommend(int8[], text, text, text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, record);
+DROP FUNCTION batmap_recommend(int8[], regclass, name, name, int8, float8, float8, float8, int4, int8[], int8[], int8, text);
+DROP FUNCTION batmap_itemset_estimate_of(text, text, text, int8, float8, float8, int4, int4, text[], text[], interval, record);
+DROP FUNCTION batmap_itemset_estimate_of(regclass, name, name, int8, float8, float8, int4, int4, text[], text[], interval);
+DROP FUNCTION batmap_itemset_estimate(text, text, text, int8, float8, float8, int4, int4, int8[], int8[], interval, record);
+DROP FUNCTION batmap_itemset_estimate(regclass, name, name, int8, float8, float8, int4, int4, int8[], int8[], interval);
+DROP FUNCTION batmap_itemset_spectrum_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], record);
+DROP FUNCTION batmap_itemset_spectrum_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[]);
+DROP FUNCTION batmap_itemset_spectrum(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], record);
+DROP FUNCTION batmap_itemset_spectrum(regclass, name, name, int8, float8, float8, int4, int4, text, int8[], int8[]);
+DROP FUNCTION batmap_itemsets_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record);
+DROP FUNCTION batmap_itemsets_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text);
+DROP FUNCTION batmap_itemsets(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, record);
+DROP FUNCTION batmap_itemsets(regclass, name, name, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text);
+
+CREATE OR REPLACE FUNCTION batmap_itemsets(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, name, name, record)
+IS 'frequent itemsets of the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_itemsets(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(regclass, name, name, float8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
+IS 'frequent itemsets of two columns of a table';
+
+CREATE FUNCTION batmap_itemsets(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(text, text, text, float8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, record)
+IS 'frequent itemsets of two columns of a query';
+
+CREATE OR REPLACE FUNCTION batmap_itemsets_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
+IS 'frequent itemsets of the (tid, item) rows of a query, for text items';
+
+CREATE FUNCTION batmap_itemsets_of(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(regclass, name, name, float8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
+IS 'frequent itemsets of two columns of a table, for text items';
+
+CREATE FUNCTION batmap_itemsets_of(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(text, text, text, float8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record)
+IS 'frequent itemsets of two columns of a query, for text items';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_spectrum(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, int8, float8, float8, int4, int4, text, int8[], int8[], name, name, record)
+IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_itemset_spectrum(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum(regclass, name, name, float8, float8, float8, int4, int4, text, int8[], int8[])
+IS 'number of frequent itemsets of each length and support in two columns of a table';
+
+CREATE FUNCTION batmap_itemset_spectrum(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, text, text, float8, float8, float8, int4, int4, text, int8[], int8[], record)
+IS 'number of frequent itemsets of each length and support in two columns of a query';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_spectrum_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
+IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for text items';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(regclass, name, name, float8, float8, float8, int4, int4, text, text[], text[])
+IS 'number of frequent itemsets of each length and support in two columns of a table, for text items';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, text, text, float8, float8, float8, int4, int4, text, text[], text[], record)
+IS 'number of frequent itemsets of each length and support in two columns of a query, for text items';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_estimate(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate(text, int8, float8, float8, int4, int4, int8[], int8[], interval, name, name, record)
+IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
+
+CREATE FUNCTION batmap_itemset_estimate(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second'
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate(regclass, name, name, float8, float8, float8, int4, int4, int8[], int8[], interval)
+IS 'number of frequent itemsets in a table: exact, or estimated if counting takes too long';
+
+CREATE FUNCTION batmap_itemset_estimate(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate(text, text, text, float8, float8, float8, int4, int4, int8[], int8[], interval, record)
+IS 'number of frequent itemsets in two columns of a query: exact, or estimated if counting takes too long';
+
+CREATE OR REPLACE FUNCTION batmap_itemset_estimate_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(text, int8, float8, float8, int4, int4, text[], text[], interval, name, name, record)
+IS 'number of frequent itemsets, as batmap_itemset_estimate, for text items';
+
+CREATE FUNCTION batmap_itemset_estimate_of(
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second'
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(regclass, name, name, float8, float8, float8, int4, int4, text[], text[], interval)
+IS 'number of frequent itemsets in a table, for text items';
+
+CREATE FUNCTION batmap_itemset_estimate_of(
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(text, text, text, float8, float8, float8, int4, int4, text[], text[], interval, record)
+IS 'number of frequent itemsets in two columns of a query, for text items';
+
+CREATE OR REPLACE FUNCTION batmap_recommend(
+    basket int8[],
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, name, name, record)
+IS 'items that the (tid, item) rows of a query recommend for a basket, best first';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], regclass, name, name, float8, float8, float8, float8, int4, int8[], int8[], int8, text)
+IS 'items that two columns of a table recommend for a basket, best first';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], text, text, text, float8, float8, float8, float8, int4, int8[], int8[], int8, text, record)
+IS 'items that two columns of a query recommend for a basket, best first';
+
+CREATE OR REPLACE FUNCTION batmap_recommend_of(
+    basket text[],
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
+IS 'items that the (tid, item) rows of a query recommend for a basket, best first, for text items';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    input_table regclass,
+    tid_column name,
+    item_column name,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], regclass, name, name, float8, float8, float8, float8, int4, text[], text[], int8, text)
+IS 'items that two columns of a table recommend for a basket, best first, for text items';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    query text,
+    tid text,
+    item text,
+    min_count float8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], text, text, text, float8, float8, float8, float8, int4, text[], text[], int8, text, record)
+IS 'items that two columns of a query recommend for a basket, best first, for text items';
+
+-- Sets from JSON.
+
+CREATE FUNCTION _batmap_from_json(json, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_json(json, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (json AS batmap) WITH FUNCTION _batmap_from_json(json, int4, bool);
+COMMENT ON CAST (json AS batmap) IS 'elements of an array of integers; duplicates count once';
+
+CREATE FUNCTION _batmap_from_jsonb(jsonb, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_jsonb(jsonb, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (jsonb AS batmap) WITH FUNCTION _batmap_from_jsonb(jsonb, int4, bool);
+COMMENT ON CAST (jsonb AS batmap) IS 'elements of an array of integers; duplicates count once';

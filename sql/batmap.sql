@@ -607,7 +607,7 @@ CREATE FUNCTION batmap_itemsets(
     params record DEFAULT NULL
 )
 RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
 COMMENT ON FUNCTION batmap_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, name, name, record)
 IS 'frequent itemsets of the (tid, item) rows of a query';
@@ -616,7 +616,7 @@ CREATE FUNCTION batmap_itemsets(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -631,16 +631,16 @@ CREATE FUNCTION batmap_itemsets(
     device text DEFAULT NULL
 )
 RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(regclass, name, name, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets(regclass, name, name, float8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
 IS 'frequent itemsets of two columns of a table';
 
 CREATE FUNCTION batmap_itemsets(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -656,9 +656,9 @@ CREATE FUNCTION batmap_itemsets(
     params record DEFAULT NULL
 )
 RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, record)
+COMMENT ON FUNCTION batmap_itemsets(text, text, text, float8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, record)
 IS 'frequent itemsets of two columns of a query';
 
 CREATE FUNCTION batmap_itemsets(
@@ -703,7 +703,7 @@ CREATE FUNCTION batmap_itemsets_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
 COMMENT ON FUNCTION batmap_itemsets_of(text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
 IS 'frequent itemsets of the (tid, item) rows of a query, for text items';
@@ -712,7 +712,7 @@ CREATE FUNCTION batmap_itemsets_of(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -727,16 +727,16 @@ CREATE FUNCTION batmap_itemsets_of(
     device text DEFAULT NULL
 )
 RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets_of(regclass, name, name, float8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
 IS 'frequent itemsets of two columns of a table, for text items';
 
 CREATE FUNCTION batmap_itemsets_of(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -752,9 +752,9 @@ CREATE FUNCTION batmap_itemsets_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_itemsets_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record)
+COMMENT ON FUNCTION batmap_itemsets_of(text, text, text, float8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record)
 IS 'frequent itemsets of two columns of a query, for text items';
 
 CREATE FUNCTION batmap_itemsets_as(
@@ -843,7 +843,7 @@ CREATE FUNCTION batmap_itemset_spectrum(
     params record DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum(text, int8, float8, float8, int4, int4, text, int8[], int8[], name, name, record)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
@@ -852,7 +852,7 @@ CREATE FUNCTION batmap_itemset_spectrum(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -862,16 +862,16 @@ CREATE FUNCTION batmap_itemset_spectrum(
     exclude int8[] DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum(regclass, name, name, int8, float8, float8, int4, int4, text, int8[], int8[])
+COMMENT ON FUNCTION batmap_itemset_spectrum(regclass, name, name, float8, float8, float8, int4, int4, text, int8[], int8[])
 IS 'number of frequent itemsets of each length and support in two columns of a table';
 
 CREATE FUNCTION batmap_itemset_spectrum(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -882,9 +882,9 @@ CREATE FUNCTION batmap_itemset_spectrum(
     params record DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], record)
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, text, text, float8, float8, float8, int4, int4, text, int8[], int8[], record)
 IS 'number of frequent itemsets of each length and support in two columns of a query';
 
 CREATE FUNCTION batmap_itemset_spectrum(
@@ -919,7 +919,7 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for text items';
@@ -928,7 +928,7 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -938,16 +938,16 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     exclude text[] DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[])
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(regclass, name, name, float8, float8, float8, int4, int4, text, text[], text[])
 IS 'number of frequent itemsets of each length and support in two columns of a table, for text items';
 
 CREATE FUNCTION batmap_itemset_spectrum_of(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -958,9 +958,9 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], record)
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, text, text, float8, float8, float8, int4, int4, text, text[], text[], record)
 IS 'number of frequent itemsets of each length and support in two columns of a query, for text items';
 
 CREATE FUNCTION batmap_itemset_spectrum_as(
@@ -1035,7 +1035,7 @@ CREATE FUNCTION batmap_itemset_estimate(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_estimate(text, int8, float8, float8, int4, int4, int8[], int8[], interval, name, name, record)
 IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
@@ -1044,7 +1044,7 @@ CREATE FUNCTION batmap_itemset_estimate(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -1055,16 +1055,16 @@ CREATE FUNCTION batmap_itemset_estimate(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_estimate(regclass, name, name, int8, float8, float8, int4, int4, int8[], int8[], interval)
+COMMENT ON FUNCTION batmap_itemset_estimate(regclass, name, name, float8, float8, float8, int4, int4, int8[], int8[], interval)
 IS 'number of frequent itemsets in a table: exact, or estimated if counting takes too long';
 
 CREATE FUNCTION batmap_itemset_estimate(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -1076,9 +1076,9 @@ CREATE FUNCTION batmap_itemset_estimate(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_estimate(text, text, text, int8, float8, float8, int4, int4, int8[], int8[], interval, record)
+COMMENT ON FUNCTION batmap_itemset_estimate(text, text, text, float8, float8, float8, int4, int4, int8[], int8[], interval, record)
 IS 'number of frequent itemsets in two columns of a query: exact, or estimated if counting takes too long';
 
 CREATE FUNCTION batmap_itemset_estimate_of(
@@ -1097,7 +1097,7 @@ CREATE FUNCTION batmap_itemset_estimate_of(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_estimate_of(text, int8, float8, float8, int4, int4, text[], text[], interval, name, name, record)
 IS 'number of frequent itemsets, as batmap_itemset_estimate, for text items';
@@ -1106,7 +1106,7 @@ CREATE FUNCTION batmap_itemset_estimate_of(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -1117,16 +1117,16 @@ CREATE FUNCTION batmap_itemset_estimate_of(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_estimate_of(regclass, name, name, int8, float8, float8, int4, int4, text[], text[], interval)
+COMMENT ON FUNCTION batmap_itemset_estimate_of(regclass, name, name, float8, float8, float8, int4, int4, text[], text[], interval)
 IS 'number of frequent itemsets in a table, for text items';
 
 CREATE FUNCTION batmap_itemset_estimate_of(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
@@ -1138,9 +1138,9 @@ CREATE FUNCTION batmap_itemset_estimate_of(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_estimate_of(text, text, text, int8, float8, float8, int4, int4, text[], text[], interval, record)
+COMMENT ON FUNCTION batmap_itemset_estimate_of(text, text, text, float8, float8, float8, int4, int4, text[], text[], interval, record)
 IS 'number of frequent itemsets in two columns of a query, for text items';
 
 CREATE FUNCTION batmap_itemset_estimate_as(
@@ -1183,7 +1183,7 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1193,8 +1193,8 @@ CREATE FUNCTION batmap_rules(
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query';
@@ -1203,7 +1203,7 @@ CREATE FUNCTION batmap_rules(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1215,24 +1215,24 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(regclass, name, name, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules(regclass, name, name, float8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of two columns of a table';
 
 CREATE FUNCTION batmap_rules(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1244,7 +1244,7 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1252,10 +1252,10 @@ CREATE FUNCTION batmap_rules(
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(text, text, text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record)
+COMMENT ON FUNCTION batmap_rules(text, text, text, float8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record)
 IS 'association rules of two columns of a query';
 
 CREATE FUNCTION batmap_rules(
@@ -1272,15 +1272,15 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(batmap_relation, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of a relation';
@@ -1299,7 +1299,7 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1309,8 +1309,8 @@ CREATE FUNCTION batmap_rules_of(
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query, for text items';
@@ -1319,7 +1319,7 @@ CREATE FUNCTION batmap_rules_of(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1331,24 +1331,24 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(regclass, name, name, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules_of(regclass, name, name, float8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of two columns of a table, for text items';
 
 CREATE FUNCTION batmap_rules_of(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1360,7 +1360,7 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1368,10 +1368,10 @@ CREATE FUNCTION batmap_rules_of(
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(text, text, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
+COMMENT ON FUNCTION batmap_rules_of(text, text, text, float8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
 IS 'association rules of two columns of a query, for text items';
 
 CREATE FUNCTION batmap_rules_as(
@@ -1389,7 +1389,7 @@ CREATE FUNCTION batmap_rules_as(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL,
@@ -1399,8 +1399,8 @@ CREATE FUNCTION batmap_rules_as(
 )
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_as_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_as(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
@@ -1419,15 +1419,15 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of a relation of text items';
@@ -1447,15 +1447,15 @@ CREATE FUNCTION batmap_rules_as(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     device text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_as_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_as(anyelement, batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of a relation of text items, as values of a type';
@@ -1483,7 +1483,7 @@ CREATE FUNCTION batmap_recommend(
 RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
 COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, name, name, record)
 IS 'items that the (tid, item) rows of a query recommend for a basket, best first';
@@ -1493,7 +1493,7 @@ CREATE FUNCTION batmap_recommend(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1506,9 +1506,9 @@ CREATE FUNCTION batmap_recommend(
 RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend(int8[], regclass, name, name, int8, float8, float8, float8, int4, int8[], int8[], int8, text)
+COMMENT ON FUNCTION batmap_recommend(int8[], regclass, name, name, float8, float8, float8, float8, int4, int8[], int8[], int8, text)
 IS 'items that two columns of a table recommend for a basket, best first';
 
 CREATE FUNCTION batmap_recommend(
@@ -1516,7 +1516,7 @@ CREATE FUNCTION batmap_recommend(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1530,9 +1530,9 @@ CREATE FUNCTION batmap_recommend(
 RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend(int8[], text, text, text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, record)
+COMMENT ON FUNCTION batmap_recommend(int8[], text, text, text, float8, float8, float8, float8, int4, int8[], int8[], int8, text, record)
 IS 'items that two columns of a query recommend for a basket, best first';
 
 CREATE FUNCTION batmap_recommend(
@@ -1575,7 +1575,7 @@ CREATE FUNCTION batmap_recommend_of(
 RETURNS TABLE (
     item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
 COMMENT ON FUNCTION batmap_recommend_of(text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
 IS 'items that the (tid, item) rows of a query recommend for a basket, best first, for text items';
@@ -1585,7 +1585,7 @@ CREATE FUNCTION batmap_recommend_of(
     input_table regclass,
     tid_column name,
     item_column name,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1598,9 +1598,9 @@ CREATE FUNCTION batmap_recommend_of(
 RETURNS TABLE (
     item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend_of(text[], regclass, name, name, int8, float8, float8, float8, int4, text[], text[], int8, text)
+COMMENT ON FUNCTION batmap_recommend_of(text[], regclass, name, name, float8, float8, float8, float8, int4, text[], text[], int8, text)
 IS 'items that two columns of a table recommend for a basket, best first, for text items';
 
 CREATE FUNCTION batmap_recommend_of(
@@ -1608,7 +1608,7 @@ CREATE FUNCTION batmap_recommend_of(
     query text,
     tid text,
     item text,
-    min_count int8 DEFAULT NULL,
+    min_count float8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
@@ -1622,9 +1622,9 @@ CREATE FUNCTION batmap_recommend_of(
 RETURNS TABLE (
     item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
-AS 'MODULE_PATHNAME', 'batmap_recommend_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_columns' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend_of(text[], text, text, text, int8, float8, float8, float8, int4, text[], text[], int8, text, record)
+COMMENT ON FUNCTION batmap_recommend_of(text[], text, text, text, float8, float8, float8, float8, int4, text[], text[], int8, text, record)
 IS 'items that two columns of a query recommend for a basket, best first, for text items';
 
 CREATE FUNCTION batmap_recommend_as(
@@ -3078,6 +3078,20 @@ COMMENT ON FUNCTION _batmap_to_jsonb(batmap) IS 'the elements of a set, ascendin
 
 CREATE CAST (batmap AS jsonb) WITH FUNCTION _batmap_to_jsonb(batmap) AS ASSIGNMENT;
 COMMENT ON CAST (batmap AS jsonb) IS 'an array of the elements, ascending';
+
+CREATE FUNCTION _batmap_from_json(json, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_json(json, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (json AS batmap) WITH FUNCTION _batmap_from_json(json, int4, bool);
+COMMENT ON CAST (json AS batmap) IS 'elements of an array of integers; duplicates count once';
+
+CREATE FUNCTION _batmap_from_jsonb(jsonb, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_from_jsonb(jsonb, int4, bool) IS 'the set of the elements of a JSON array';
+
+CREATE CAST (jsonb AS batmap) WITH FUNCTION _batmap_from_jsonb(jsonb, int4, bool);
+COMMENT ON CAST (jsonb AS batmap) IS 'elements of an array of integers; duplicates count once';
 
 CREATE FUNCTION _batmap_from_bytea(bytea, int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -4711,14 +4725,14 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
-AS 'MODULE_PATHNAME', 'batmap_rules_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_scored_rules_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
     SUPPORT _batmap_rules_counts_support;
 COMMENT ON FUNCTION batmap_rules(batmap_itemset_counts, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
 IS 'association rules of stored itemset counts';
@@ -4950,20 +4964,21 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
            coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN')
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           CASE WHEN measure IS NOT NULL THEN s.score END
       FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
-      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL THEN
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
        AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
@@ -4972,7 +4987,7 @@ BEGIN ATOMIC
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
        AND (top_k IS NULL OR s.score IS NOT NULL)
-     ORDER BY s.score DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a, r.b
+     ORDER BY CASE WHEN top_k IS NOT NULL THEN s.score END DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a, r.b
      LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
 END;
 COMMENT ON FUNCTION batmap_rules(batmap_pair_counts, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text)
@@ -4990,20 +5005,21 @@ CREATE FUNCTION batmap_rules_of(
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
            coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN')
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           CASE WHEN measure IS NOT NULL THEN s.score END
       FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
-      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL THEN
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
        AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
@@ -5012,7 +5028,7 @@ BEGIN ATOMIC
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
        AND (top_k IS NULL OR s.score IS NOT NULL)
-     ORDER BY s.score DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a COLLATE "C", r.b COLLATE "C"
+     ORDER BY CASE WHEN top_k IS NOT NULL THEN s.score END DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a COLLATE "C", r.b COLLATE "C"
      LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
 END;
 COMMENT ON FUNCTION batmap_rules_of(batmap_pair_counts, int8, float8, float8, float8, text[], text[], text[], text[], text[], int8, text)
@@ -5106,14 +5122,14 @@ CREATE FUNCTION batmap_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
 BEGIN ATOMIC
-    SELECT r.lhs, r.rhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.support, r.confidence, r.lift, r.leverage, r.conviction
+    SELECT r.lhs, r.rhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.support, r.confidence, r.lift, r.leverage, r.conviction, r.score
       FROM batmap_rules(batmap_kept_counts(kept_table, coalesce(lhs_include, rhs_include)), min_count, min_support, min_confidence,
                         min_lift, lhs_include, lhs_exclude, rhs_include, rhs_exclude, exclude, top_k, measure) r;
 END;
@@ -5338,7 +5354,7 @@ CREATE FUNCTION batmap_distributed_rules(
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
-    measure text DEFAULT 'confidence',
+    measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     tid_column name DEFAULT NULL,
@@ -5348,7 +5364,7 @@ CREATE FUNCTION batmap_distributed_rules(
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
-    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
 LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
 BEGIN ATOMIC
     SELECT r.* FROM batmap_rules(

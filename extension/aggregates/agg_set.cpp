@@ -121,9 +121,7 @@ void check_same_universe(int width, int other) {
                     errhint("Give a constant, or add the universe to GROUP BY.")));
 }
 
-Datum append_element(FunctionCallInfo fcinfo, int64 argument, int width) {
-  const uint64_t x = checked_element(argument);
-  if (width != kUndeclaredWidth && x >> width != 0) raise_element_out_of_range(x, width);
+Datum append_element(FunctionCallInfo fcinfo, uint64_t x, int width) {
   struct varlena* state =
       PG_ARGISNULL(0) ? new_state(StateKind::kUnion, width, 0, kFirstElements) : writable_state(fcinfo, StateKind::kUnion);
   check_same_universe(state_header(state_data(state)).width, width);
@@ -137,14 +135,17 @@ Datum append_element(FunctionCallInfo fcinfo, int64 argument, int width) {
 template <typename Integer>
 Datum element_trans(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
-  return append_element(fcinfo, integer_argument<Integer>(fcinfo, 1), kUndeclaredWidth);
+  return append_element(fcinfo, checked_element(integer_argument<Integer>(fcinfo, 1)), kUndeclaredWidth);
 }
 
 template <typename Integer>
 Datum element_universe_trans(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
-  const int width = PG_ARGISNULL(2) ? kUndeclaredWidth : width_of_universe(PG_GETARG_INT64(2));
-  return append_element(fcinfo, integer_argument<Integer>(fcinfo, 1), width);
+  if (PG_ARGISNULL(2)) return element_trans<Integer>(fcinfo);
+  const Typmod typmod = declared_universe(PG_GETARG_INT64(2));
+  const uint64_t x = checked_element(integer_argument<Integer>(fcinfo, 1));
+  if (x >= typmod.universe) raise_element_out_of_range(x, typmod.universe);
+  return append_element(fcinfo, x, typmod.width);
 }
 
 /// The state with one more set.

@@ -76,7 +76,7 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
     ItemsetQuery& query = call().query;
     read_lists(call().lists, arguments, item_type);
     query.min_support = arguments.min_support(kMinSupport);
-    query.min_count = arguments.int8(kMinCount);
+    query.min_count = arguments.min_count(kMinCount);
     query.min_length = arguments.int4(kMinLength);
     query.max_length = arguments.int4(kMaxLength);
     query.max_support = arguments.float8(kMaxSupport);
@@ -213,7 +213,7 @@ class EstimateStream final : public ArrayStream<EstimateCall> {
     ItemsetQuery& query = call().query;
     read_lists(call().lists, arguments, input.item_type);
     query.min_support = arguments.min_support(Call::kMinSupport);
-    query.min_count = arguments.int8(Call::kMinCount);
+    query.min_count = arguments.min_count(Call::kMinCount);
     query.min_length = arguments.int4(Call::kMinLength);
     query.max_length = arguments.int4(Call::kMaxLength);
     query.max_support = arguments.float8(Call::kMaxSupport);
@@ -364,6 +364,35 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_text_query) {
 BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_as_query) {
   return find_itemsets<EstimateStream>(
       query_input(fcinfo, context, "batmap_itemset_estimate_as", 1, EstimateCall::kQuery, item_type_argument(fcinfo)));
+}
+
+// The same queries and tables. Where the names of two columns stand behind them, min_count is a float8: else the server would take
+// a bare number there for the max_support of another form. The SQL objects of version 0.1.0 have an int8 there, and call the
+// functions above.
+BATMAP_TABLE_FUNCTION(batmap_itemsets_columns) {
+  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets", 0, kQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemsets_text_columns) {
+  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets_of", 0, kQuery, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_columns) {
+  return find_itemsets<SpectrumStream>(query_input(fcinfo, context, "batmap_itemset_spectrum", 0, kSpectrumQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_text_columns) {
+  return find_itemsets<SpectrumStream>(
+      query_input(fcinfo, context, "batmap_itemset_spectrum_of", 0, kSpectrumQuery, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_columns) {
+  return find_itemsets<EstimateStream>(query_input(fcinfo, context, "batmap_itemset_estimate", 0, EstimateCall::kQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_text_columns) {
+  return find_itemsets<EstimateStream>(
+      query_input(fcinfo, context, "batmap_itemset_estimate_of", 0, EstimateCall::kQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemsets_counts) { return find_stored_itemsets(fcinfo, context); }

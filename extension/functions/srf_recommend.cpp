@@ -48,7 +48,7 @@ const RecommendQuery& read_arguments(const TableInput& input, RecommendCall& cal
   read_lists(call.lists, arguments, input.item_type);
   query.top_k = arguments.int8(kTopK).value_or(10);
   query.min_support = arguments.min_support(kMinSupport);
-  query.min_count = arguments.int8(kMinCount);
+  query.min_count = arguments.min_count(kMinCount);
   query.min_confidence = arguments.float8(kMinConfidence);
   query.min_lift = arguments.float8(kMinLift);
   query.max_lhs = arguments.int4(kMaxLhs);
@@ -118,6 +118,17 @@ BATMAP_TABLE_FUNCTION(batmap_recommend_text_query) {
 BATMAP_TABLE_FUNCTION(batmap_recommend_as_query) {
   if (PG_ARGISNULL(1)) return nullptr;
   return recommend_items(query_input(fcinfo, context, "batmap_recommend_as", 2, kQuery, item_type_argument(fcinfo)));
+}
+
+// The same, with a float8 for min_count where two columns are named: see srf_itemsets.cpp.
+BATMAP_TABLE_FUNCTION(batmap_recommend_columns) {
+  if (PG_ARGISNULL(0)) return nullptr;
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend", 1, kQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_recommend_text_columns) {
+  if (PG_ARGISNULL(0)) return nullptr;
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend_of", 1, kQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {

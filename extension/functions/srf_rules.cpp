@@ -42,6 +42,9 @@ enum Argument {
 
 constexpr QueryArguments kQuery{kParams, true};
 
+// Columns of the answer: those of the measures, from the first to the last.
+enum Column { kSupportColumn = 6, kScoreColumn = 11 };
+
 /// The engine's side of one call.
 struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
   explicit RuleCall(MemoryContext context) : ArrayCall(thread_count()), batch(meter) {
@@ -57,14 +60,21 @@ struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
                                  {kExclude, "exclude", query.itemsets.exclude}}};
   RuleBatch batch;
   size_t handed_over = 0;  // rows of the current batch
+  bool has_measure = false;
 };
+
+/// To be called in guarded. @param name  nullptr: the rules that are best are those of largest confidence
+void read_measure(const char* name, RuleQuery& query) {
+  // Rules that are not ranked may have any measure.
+  if (name != nullptr) query.measure = parse_pair_measure(name, query.top_k ? MeasureUse::kRankRules : MeasureUse::kValue);
+}
 
 /// Reads and checks the arguments after the input.
 const RuleQuery& read_arguments(const Arguments& arguments, Oid item_type, RuleCall& call) {
   RuleQuery& query = call.query;
   read_lists(call.lists, arguments, item_type);
   query.itemsets.min_support = arguments.min_support(kMinSupport);
-  query.itemsets.min_count = arguments.int8(kMinCount);
+  query.itemsets.min_count = arguments.min_count(kMinCount);
   query.min_confidence = arguments.float8(kMinConfidence);
   query.min_lift = arguments.float8(kMinLift);
   query.max_lhs = arguments.int4(kMaxLhs);
@@ -72,20 +82,39 @@ const RuleQuery& read_arguments(const Arguments& arguments, Oid item_type, RuleC
   query.top_k = arguments.int8(kTopK);
   query.max_results = arguments.int8(kMaxResults);
   query.timeout_ms = arguments.milliseconds(kTimeout);
-  const char* const measure = arguments.string(kMeasure, "confidence");
+  const char* const measure = arguments.string(kMeasure, nullptr);
   const char* const device = arguments.string(kDevice, nullptr);
+  call.has_measure = measure != nullptr;
   guarded([&] {
     query.itemsets.device = device != nullptr ? selected_devices(device) : selected_devices();
-    query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
+    read_measure(measure, query);
     query.check();
   });
   return query;
+}
+
+/// What is asked of the column `score`.
+enum class Score {
+  kNoColumn,  // the functions of version 0.1.0 have none
+  kUnread,
+  kRead
+};
+
+Score score_of(const WantedRows& wanted) {
+  return (wanted.columns & one(kScoreColumn)) != 0 ? Score::kRead : Score::kUnread;
 }
 
 /// The answers of one call.
 class RuleStream final : public ArrayStream<RuleCall> {
  public:
   using ArrayStream::ArrayStream;
+
+  void want(Score score) { score_ = score; }
+
+  /// A measure that nobody named has no values.
+  int null_columns() const override { return score_ == Score::kNoColumn || call().has_measure ? 0 : 1; }
+
+  ColumnSet nan_columns() const override { return score_ == Score::kRead && call().has_measure ? one(kScoreColumn) : 0; }
 
   bool next(Datum* values) override {
     while (call().handed_over == call().batch.rows.size())
@@ -108,10 +137,13 @@ class RuleStream final : public ArrayStream<RuleCall> {
                                   .a = static_cast<double>(row.lhs_support),
                                   .b = static_cast<double>(row.rhs_support),
                                   .total = static_cast<double>(total)};
-    int column = 6;
+    int column = kSupportColumn;
     for (const PairMeasure measure : {PairMeasure::kSupport, PairMeasure::kConfidence, PairMeasure::kLift,
                                       PairMeasure::kLeverage, PairMeasure::kConviction})
       values[column++] = Float8GetDatum(pair_measure(measure, counts));
+    if (score_ != Score::kRead || !call().has_measure) return;
+    CHECK_FOR_INTERRUPTS();  // some measures take a tenth of a millisecond
+    values[column] = Float8GetDatum(pair_measure(call().query.measure, counts));
   }
 
   bool next_batch() {
@@ -128,11 +160,14 @@ class RuleStream final : public ArrayStream<RuleCall> {
     ArrayStream::fill(record);
     record.results -= call().batch.rows.size() - call().handed_over;
   }
+
+  Score score_ = Score::kNoColumn;
 };
 
 /// The steps of a call.
-RowStream* find_rules(const TableInput& input) {
+RowStream* find_rules(const TableInput& input, Score score) {
   auto* const stream = new_stream<RuleStream>(input.operation, input.context);
+  stream->want(score);
   RuleCall& call = stream->call();
   const RuleQuery& query = read_arguments(input.arguments(), input.item_type, call);
   const std::optional<InputRows> rows = read_rows(input, call, call.log, call.lists);
@@ -140,8 +175,9 @@ RowStream* find_rules(const TableInput& input) {
 }
 
 /// The same over the counts in argument 0.
-RowStream* find_stored_rules(FunctionCallInfo fcinfo, MemoryContext context) {
+RowStream* find_stored_rules(FunctionCallInfo fcinfo, MemoryContext context, Score score) {
   auto* const stream = new_stream<RuleStream>("batmap_rules", context);
+  stream->want(score);
   const RuleQuery& query = read_arguments({fcinfo, 1, kDevice}, InvalidOid, stream->call());
   if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
   const std::byte* const counts = value_bytes(itemset_counts_argument(fcinfo, 0));
@@ -169,27 +205,60 @@ void expect_rules(const PlannedCall& call, CallEstimate& estimate) {
 
 }  // namespace
 
-BATMAP_TABLE_FUNCTION(batmap_rules_query) { return find_rules(query_input(fcinfo, context, "batmap_rules", 0, kQuery)); }
+BATMAP_TABLE_FUNCTION(batmap_scored_rules_query) {
+  return find_rules(query_input(fcinfo, context, "batmap_rules", 0, kQuery), score_of(wanted));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_scored_rules_text_query) {
+  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 0, kQuery, TEXTOID), score_of(wanted));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_scored_rules_as_query) {
+  return find_rules(query_input(fcinfo, context, "batmap_rules_as", 1, kQuery, item_type_argument(fcinfo)),
+                    score_of(wanted));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_scored_rules_relation) {
+  return find_rules(relation_input(fcinfo, context, "batmap_rules", 0), score_of(wanted));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_scored_rules_text_relation) {
+  return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 0, TEXTOID), score_of(wanted));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_scored_rules_as_relation) {
+  return find_rules(relation_input(fcinfo, context, "batmap_rules_as", 1, item_type_argument(fcinfo)), score_of(wanted));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_scored_rules_counts) { return find_stored_rules(fcinfo, context, score_of(wanted)); }
+
+// The same for the SQL objects of version 0.1.0, which have no column `score`.
+BATMAP_TABLE_FUNCTION(batmap_rules_query) {
+  return find_rules(query_input(fcinfo, context, "batmap_rules", 0, kQuery), Score::kNoColumn);
+}
 
 BATMAP_TABLE_FUNCTION(batmap_rules_text_query) {
-  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 0, kQuery, TEXTOID));
+  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 0, kQuery, TEXTOID), Score::kNoColumn);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_rules_as_query) {
-  return find_rules(query_input(fcinfo, context, "batmap_rules_as", 1, kQuery, item_type_argument(fcinfo)));
+  return find_rules(query_input(fcinfo, context, "batmap_rules_as", 1, kQuery, item_type_argument(fcinfo)),
+                    Score::kNoColumn);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_rules_relation) { return find_rules(relation_input(fcinfo, context, "batmap_rules", 0)); }
+BATMAP_TABLE_FUNCTION(batmap_rules_relation) {
+  return find_rules(relation_input(fcinfo, context, "batmap_rules", 0), Score::kNoColumn);
+}
 
 BATMAP_TABLE_FUNCTION(batmap_rules_text_relation) {
-  return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 0, TEXTOID));
+  return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 0, TEXTOID), Score::kNoColumn);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_rules_as_relation) {
-  return find_rules(relation_input(fcinfo, context, "batmap_rules_as", 1, item_type_argument(fcinfo)));
+  return find_rules(relation_input(fcinfo, context, "batmap_rules_as", 1, item_type_argument(fcinfo)), Score::kNoColumn);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_rules_counts) { return find_stored_rules(fcinfo, context); }
+BATMAP_TABLE_FUNCTION(batmap_rules_counts) { return find_stored_rules(fcinfo, context, Score::kNoColumn); }
 
 BATMAP_FUNCTION(batmap_rules_counts_support) {
   static const SupportedCall kCall{1, 0, kTopK, kMaxResults};
@@ -210,9 +279,9 @@ BATMAP_FUNCTION(batmap_check_rules) {
   query.min_confidence = arguments.float8(2);
   query.min_lift = arguments.float8(3);
   query.top_k = arguments.int8(4);
-  const char* const measure = arguments.string(5, "confidence");
+  const char* const measure = arguments.string(5, nullptr);
   guarded([&] {
-    query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
+    read_measure(measure, query);
     query.check();
   });
   PG_RETURN_BOOL(true);

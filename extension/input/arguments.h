@@ -40,6 +40,9 @@ struct Arguments {
   std::optional<double> float8(int index) const {
     return get<double>(index, [](Datum value) { return DatumGetFloat8(value); });
   }
+  /// A number of transactions: an int8, or a float8 in a form that names two columns.
+  /// @raises 22023 if a float8 is no whole number
+  std::optional<int64_t> min_count(int index) const;
   /// A share of the transactions. 1 was perhaps meant as a number of them, so there is a NOTICE.
   std::optional<double> min_support(int index) const {
     const std::optional<double> share = float8(index);

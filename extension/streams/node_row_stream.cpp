@@ -221,8 +221,9 @@ void open_stream(StreamScan* state) {
   const int null_columns = state->stream == nullptr ? 0 : state->stream->null_columns();
   for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = state->columns[k] >= state->stream_columns - null_columns;
   state->nan_count = 0;
-  for (int k = 0; state->block != nullptr && k < columns; ++k)
-    if (state->block->may_be_nan(state->columns[k])) state->nan_columns[state->nan_count++] = k;
+  const ColumnSet nan_columns = state->stream == nullptr ? 0 : nan_columns_of(state->stream);
+  for (int k = 0; k < columns; ++k)
+    if ((nan_columns & one(state->columns[k])) != 0) state->nan_columns[state->nan_count++] = k;
 }
 
 /// Goes to the next row, which is in `state->row` or in the block. @return false after the last one
@@ -244,16 +245,13 @@ TupleTableSlot* next_row(ScanState* node) {
   if (!find_row(state)) return slot;
   RowBlock* const block = state->block;
   const int columns = slot->tts_tupleDescriptor->natts;
-  if (block == nullptr) {
-    for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
-  } else {
-    for (int k = 0; k < columns; ++k) slot->tts_values[k] = block->value(state->columns[k]);
-    for (int k = 0; k < state->nan_count; ++k) {
-      const int column = state->nan_columns[k];
-      slot->tts_isnull[column] = std::isnan(DatumGetFloat8(slot->tts_values[column]));
-    }
-    ++block->next;
+  for (int k = 0; k < columns; ++k)
+    slot->tts_values[k] = block == nullptr ? state->row[state->columns[k]] : block->value(state->columns[k]);
+  for (int k = 0; k < state->nan_count; ++k) {
+    const int column = state->nan_columns[k];
+    slot->tts_isnull[column] = std::isnan(DatumGetFloat8(slot->tts_values[column]));
   }
+  if (block != nullptr) ++block->next;
   return ExecStoreVirtualTuple(slot);
 }
 

@@ -86,7 +86,7 @@ bool names_columns(const FuncExpr* call, const SupportedCall& layout) {
                                                 : InvalidOid;
   };
   return (type(0) == REGCLASSOID && type(1) == NAMEOID) ||
-         (type(0) == TEXTOID && type(1) == TEXTOID && type(2) == TEXTOID && type(3) == INT8OID);
+         (type(0) == TEXTOID && type(1) == TEXTOID && type(2) == TEXTOID && (type(3) == INT8OID || type(3) == FLOAT8OID));
 }
 
 /// The number of the first argument after the input.

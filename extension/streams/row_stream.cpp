@@ -45,14 +45,13 @@ Datum materialize(FunctionCallInfo fcinfo, OpenStream open) {
     auto* const values = static_cast<Datum*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(Datum)));
     auto* const nulls = static_cast<bool*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(bool)));
     std::fill_n(nulls + result->setDesc->natts - stream->null_columns(), stream->null_columns(), true);
-    const RowBlock* const block = stream->block();
-    const bool has_nan = block != nullptr && block->nan_is_null != 0;
-    if (all_numbers(result->setDesc) && !has_nan) {
+    const ColumnSet nan_columns = nan_columns_of(stream);
+    if (all_numbers(result->setDesc) && nan_columns == 0) {
       put_numbers(stream, result, values, nulls);
     } else {
       while (stream->next(values)) {
-        for (int k = 0; has_nan && k < result->setDesc->natts; ++k)
-          if (block->may_be_nan(k)) nulls[k] = std::isnan(DatumGetFloat8(values[k]));
+        for (int k = 0; nan_columns != 0 && k < result->setDesc->natts; ++k)
+          if ((nan_columns & one(k)) != 0) nulls[k] = std::isnan(DatumGetFloat8(values[k]));
         tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
       }
     }
@@ -60,6 +59,11 @@ Datum materialize(FunctionCallInfo fcinfo, OpenStream open) {
   }
   MemoryContextDelete(context);
   return Datum{0};
+}
+
+ColumnSet nan_columns_of(RowStream* stream) {
+  const RowBlock* const block = stream->block();
+  return block != nullptr ? block->nan_is_null : stream->nan_columns();
 }
 
 const TableFunction* TableFunction::find(PGFunction address) {

@@ -13,6 +13,13 @@
 
 namespace batmap::pg {
 
+/// Columns of a stream: column k is bit k.
+using ColumnSet = uint32_t;
+
+constexpr ColumnSet one(int column) { return ColumnSet{1} << column; }
+
+constexpr ColumnSet kAllColumns = ~ColumnSet{0};
+
 /// Rows that lie in memory. The values of a column are `stride` bytes apart. Who reads a row counts `next` up.
 struct RowBlock {
   struct Column {
@@ -24,7 +31,7 @@ struct RowBlock {
   size_t next = 0;
   size_t rows = 0;
   Column columns[kMaxColumns] = {};
-  uint32_t nan_is_null = 0;  // bit k: column k is of float8, and NaN stands for NULL there
+  ColumnSet nan_is_null = 0;  // columns of float8 where NaN stands for NULL
 
   Datum value(int column) const {
     const Column& values = columns[column];
@@ -35,28 +42,22 @@ struct RowBlock {
     const Column& values = columns[column];
     return {static_cast<const char*>(values.first) + next * values.stride, values.stride};
   }
-  bool may_be_nan(int column) const { return (nan_is_null >> column & 1) != 0; }
 };
-
-/// The columns of a stream that are read: column k is bit k. The others need not be made.
-using ColumnSet = uint32_t;
-
-constexpr ColumnSet one(int column) { return ColumnSet{1} << column; }
-
-constexpr ColumnSet kAllColumns = ~ColumnSet{0};
 
 /// What the plan above reads of a stream.
 struct WantedRows {
-  ColumnSet columns = kAllColumns;
-  std::optional<int64_t> best;  // only this many rows, those with the largest values of a column
-  int best_column = -1;         // this one, of TableFunction::ranked_columns
-  bool ties = false;            // and all with the value of the last of them, because more columns order them
+  ColumnSet columns = kAllColumns;  // the others need not be made
+  std::optional<int64_t> best;      // only this many rows, those with the largest values of a column
+  int best_column = -1;             // this one, of TableFunction::ranked_columns
+  bool ties = false;                // and all with the value of the last of them, because more columns order them
 };
 
 class RowStream {
  public:
-  /// The number of last columns that are NULL in every row. No other column is ever NULL.
+  /// The number of last columns that are NULL in every row. No other column is ever NULL but those of `nan_columns()`.
   virtual int null_columns() const { return 0; }
+  /// The columns of float8 in which NaN stands for NULL. A stream with a block says so there.
+  virtual ColumnSet nan_columns() const { return 0; }
   /// Writes the next row to `values`. It calls the server, so it may raise errors.
   /// @return false after the last row; must not be called again then
   virtual bool next(Datum* values) = 0;
@@ -73,6 +74,9 @@ class RowStream {
  protected:
   ~RowStream() = default;  // owned by a memory context
 };
+
+/// The columns in which NaN stands for NULL, of a stream with or without a block.
+ColumnSet nan_columns_of(RowStream* stream);
 
 /// Makes the stream of one call in `context`. The stream may allocate there, and `context` lives longer than
 /// it. The arguments are not needed after the return. @return nullptr: no rows

@@ -1,6 +1,8 @@
 // Reads the rows of a table function. See table_input.h.
 #include "extension/streams/table_input.h"
 
+#include <cmath>
+
 #include "extension/types/relation_datum.h"
 #include "extension/types/text_items.h"
 
@@ -21,7 +23,9 @@ struct InputTypes {
   }
   bool is_table() const { return oids[0] == REGCLASSOID; }
   /// Do the names of two columns follow? Then it is a table, or a query that is followed by a threshold.
-  bool has_columns() const { return is_table() || (oids[1] == TEXTOID && oids[2] == TEXTOID && oids[3] == INT8OID); }
+  bool has_columns() const {
+    return is_table() || (oids[1] == TEXTOID && oids[2] == TEXTOID && (oids[3] == INT8OID || oids[3] == FLOAT8OID));
+  }
 
   static constexpr int kMost = 2 + kTableColumns;
   Oid oids[kMost] = {};
@@ -34,6 +38,22 @@ const char* column_argument(FunctionCallInfo fcinfo, int index, const InputTypes
 }
 
 }  // namespace
+
+std::optional<int64_t> Arguments::min_count(int index) const {
+  if (!has(index)) return std::nullopt;
+  Oid* types;
+  int count;
+  get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+  const bool is_float = types[first + index] == FLOAT8OID;
+  pfree(types);
+  if (!is_float) return int8(index);
+  const double value = DatumGetFloat8(datum(index));
+  constexpr double kEnd = 9223372036854775808.0;
+  if (!(value >= -kEnd && value < kEnd) || value != std::trunc(value))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be a whole number, not %g", value),
+                    errhint("A fraction of the transactions is min_support.")));
+  return static_cast<int64_t>(value);
+}
 
 InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places) {
   const InputTypes types(fcinfo, index);

@@ -104,41 +104,38 @@ constexpr int32 kPreparedBit = 1 << 30;
 
 bool is_power_of_two(int64 x) { return (x & (x - 1)) == 0; }
 
-void check_range(uint64_t largest, int width) {
-  if (width >= 0 && largest >> width != 0) raise_element_out_of_range(largest, width);
+void check_range(uint64_t largest, const Typmod& typmod) {
+  if (typmod.width >= 0 && largest >= typmod.universe) raise_element_out_of_range(largest, typmod.universe);
 }
 
 }  // namespace
 
 int32 typmod_of_universe(int64 universe, bool prepared) {
-  const int width = width_of_universe(universe);
+  const int width = declared_universe(universe).width;
   const bool as_width = is_power_of_two(universe) || universe >= kPreparedBit - kDeclared;
   return (as_width ? width : static_cast<int32>(kDeclared + universe)) | (prepared ? kPreparedBit : 0);
 }
 
-int64 universe_of_typmod(int32 typmod) {
-  const int32 size = typmod & ~kPreparedBit;
-  return size > kDeclared ? size - kDeclared : static_cast<int64>(universe_of(read_typmod(typmod).width));
-}
+int64 universe_of_typmod(int32 typmod) { return static_cast<int64>(read_typmod(typmod).universe); }
 
 Typmod read_typmod(int32 typmod) {
   if (typmod < 0) return {};
   const bool prepared = (typmod & kPreparedBit) != 0;
   const int32 size = typmod & ~kPreparedBit;
-  if (size > kDeclared) return {width_for(static_cast<uint64_t>(size - kDeclared)), prepared};
+  if (size > kDeclared) return declared_universe(size - kDeclared, prepared);
   if (size > kMaxWidth)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type modifier %d of type batmap is not valid", typmod)));
-  return {size, prepared};
+  return {size, prepared, universe_of(size)};
 }
 
 struct varlena* at_typmod(struct varlena* value, Typmod typmod) {
   if (typmod.width < 0) return value;
   const SetView set = open_set(set_bytes(value));
   const bool has_form = set.is_compact() ? !typmod.prepared : typmod.prepared && set.width() == typmod.width;
-  if (set.width() > typmod.width) {
+  if (universe_of(set.width()) > typmod.universe) {
     const std::optional<uint64_t> largest = guarded([&] { return set_max(set, backend_cancel_token()); });
-    check_range(largest.value_or(0), typmod.width);
+    if (largest) check_range(*largest, typmod);
   }
   if (has_form) return value;
   SetWork* const work = open_work();
@@ -155,16 +152,17 @@ struct varlena* at_typmod(struct varlena* value, Typmod typmod) {
 }
 
 struct varlena* elements_at_typmod(SetWork* work, Typmod typmod) {
-  if (!work->elements.empty()) check_range(work->elements[work->elements.size() - 1], typmod.width);
+  if (!work->elements.empty()) check_range(work->elements[work->elements.size() - 1], typmod);
   return typmod.prepared ? prepared_elements(work, typmod.width) : compact_elements(work);
 }
 
-int width_of_universe(int64 universe) {
+Typmod declared_universe(int64 universe, bool prepared) {
   if (universe < 1 || static_cast<uint64_t>(universe) > universe_of(kMaxWidth))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("universe of a batmap must be between 1 and " UINT64_FORMAT ", not " INT64_FORMAT,
                            universe_of(kMaxWidth), universe)));
-  return width_for(static_cast<uint64_t>(universe));
+  const auto size = static_cast<uint64_t>(universe);
+  return {width_for(size), prepared, size};
 }
 
 uint64_t checked_element(int64 element) {
@@ -175,10 +173,9 @@ uint64_t checked_element(int64 element) {
   return static_cast<uint64_t>(element);
 }
 
-void raise_element_out_of_range(uint64_t element, int width) {
+void raise_element_out_of_range(uint64_t element, uint64_t universe) {
   ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                  errmsg("element " UINT64_FORMAT " is out of range for type batmap(" UINT64_FORMAT ")", element,
-                         universe_of(width)),
+                  errmsg("element " UINT64_FORMAT " is out of range for type batmap(" UINT64_FORMAT ")", element, universe),
                   errhint("Declare a larger universe: batmap(N) holds numbers below N.")));
   pg_unreachable();
 }

@@ -70,14 +70,16 @@ struct varlena* compact_elements(SetWork* work);
 /// The same in prepared form. @param width  all elements are below 2^width
 struct varlena* prepared_elements(SetWork* work, int width);
 
-/// What a type modifier declares.
+/// What a type modifier declares. Stored bytes know the width alone, so the universe is checked where a value becomes one of the
+/// declared type.
 struct Typmod {
-  int width = -1;         // all elements are below 2^width; -1: no universe is declared
+  int width = -1;         // of the universe; -1: none is declared
   bool prepared = false;  // values are stored in prepared form
+  uint64_t universe = 0;  // all elements are below it
 };
 
-/// The typmod of batmap(N): N itself, so that the type is shown as it was declared; or, if N is too large for that, the
-/// width. @raises 22023 unless the size is 1 .. 2^62
+/// The typmod of batmap(N): N itself; or, if N is 2^30 - 64 or more, the width, as if the next power of two had been declared.
+/// @raises 22023 unless the size is 1 .. 2^62
 int32 typmod_of_universe(int64 universe, bool prepared);
 /// The N that batmap(N) is shown with.
 int64 universe_of_typmod(int32 typmod);
@@ -90,13 +92,13 @@ struct varlena* at_typmod(struct varlena* value, Typmod typmod);
 /// The elements of `work`, ascending and distinct, as a value that the typmod declares. @raises 22003
 struct varlena* elements_at_typmod(SetWork* work, Typmod typmod);
 
-/// The width of a declared universe. @raises 22023 unless the size is 1 .. 2^62
-int width_of_universe(int64 universe);
+/// What the universe of an argument declares. @raises 22023 unless the size is 1 .. 2^62
+Typmod declared_universe(int64 universe, bool prepared = false);
 
 /// An element from SQL. @raises 22003 unless it is 0 .. 2^62 - 1
 uint64_t checked_element(int64 element);
 
-[[noreturn]] void raise_element_out_of_range(uint64_t element, int width);
+[[noreturn]] void raise_element_out_of_range(uint64_t element, uint64_t universe);
 
 /// guarded() for bytes and texts from users: invalid data raises `invalid_data`, a number out of
 /// range raises 22003.

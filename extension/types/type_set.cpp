@@ -1,15 +1,18 @@
 // Type batmap: text and binary input and output, the declared universe (typmod), casts to and from bytea.
 //
-// A column batmap(N) holds subsets of [0, 2^w), where 2^w is the smallest power of two >= N. The typmod has N or w, and whether
+// A column batmap(N) holds subsets of [0, N). The typmod has N, or w where N is 2^w or very large (set_datum.h), and whether
 // values are stored in prepared form, as batmap(N, 'prepared') says; all others are compact. The text form is {1,5,9} under all
-// settings; b1:... (base64 of the binary form) is accepted as input.
+// settings; b1:... (base64 of the binary form) and JSON arrays are accepted as input.
 // Bytes from outside are validated in full.
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "extension/server/backend.h"
 #include "extension/server/flat_value.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
+#include "extension/types/set_slice.h"
 #include "set/set_decode.h"
 #include "set/set_text.h"
 
@@ -44,17 +47,48 @@ std::span<const char> print_set(const SetView& set, SetWork* work, const char* h
   return work->text.span();
 }
 
+struct varlena* read_set(std::string_view text, Typmod typmod) {
+  SetWork* const work = open_work(text.size() * sizeof(uint64_t) / 2);  // an element is a digit and a comma, or more
+  guarded_input(ERRCODE_INVALID_TEXT_REPRESENTATION, [&] { parse_set_text(text, work->elements, work->options); });
+  struct varlena* const value = elements_at_typmod(work, typmod);
+  close_work(work);
+  return value;
+}
+
+/// A JSON text that is no array is refused in the words of the server's casts. {} would be read as a set.
+/// @param type  json or jsonb
+void check_json_array(std::string_view json, const char* type) {
+  const size_t begin = json.find_first_not_of(" \t\n\r");
+  const char first = begin == json.npos ? 'n' : json[begin];
+  if (first == '[') return;
+  const char* const kind = first == '{'                   ? "object"
+                           : first == '"'                 ? "string"
+                           : first == 't' || first == 'f' ? "boolean"
+                           : first == 'n'                 ? "null"
+                                                          : "numeric";
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot cast %s %s to type %s", type, kind, "batmap"),
+                  errhint("A set is made of an array of integers: [1,5,9].")));
+}
+
 }  // namespace
 
 BATMAP_FUNCTION(batmap_in) {
   const char* const text = PG_GETARG_CSTRING(0);
-  const Typmod typmod = read_typmod(PG_GETARG_INT32(2));
-  const size_t length = strlen(text);
-  SetWork* const work = open_work(length * sizeof(uint64_t) / 2);  // an element is a digit and a comma, or more
-  guarded_input(ERRCODE_INVALID_TEXT_REPRESENTATION, [&] { parse_set_text({text, length}, work->elements, work->options); });
-  struct varlena* const value = elements_at_typmod(work, typmod);
-  close_work(work);
-  PG_RETURN_POINTER(value);
+  PG_RETURN_POINTER(read_set({text, strlen(text)}, read_typmod(PG_GETARG_INT32(2))));
+}
+
+BATMAP_FUNCTION(batmap_from_json) {
+  const text* const json = PG_GETARG_TEXT_PP(0);
+  const std::string_view characters{VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json)};
+  check_json_array(characters, "json");
+  PG_RETURN_POINTER(read_set(characters, read_typmod(PG_GETARG_INT32(1))));
+}
+
+BATMAP_FUNCTION(batmap_from_jsonb) {
+  Jsonb* const json = PG_GETARG_JSONB_P(0);
+  const std::string_view characters = JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json)));
+  check_json_array(characters, "jsonb");
+  PG_RETURN_POINTER(read_set(characters, read_typmod(PG_GETARG_INT32(1))));
 }
 
 BATMAP_FUNCTION(batmap_out) {
@@ -122,10 +156,13 @@ BATMAP_FUNCTION(batmap_to_typmod) {
   const Datum value = PG_GETARG_DATUM(0);
   const Typmod typmod = read_typmod(PG_GETARG_INT32(1));
   if (typmod.width < 0) PG_RETURN_DATUM(value);
-  // Usually nothing has to be done, and then the header is enough.
+  // Often nothing has to be done, and then the header is enough, or the last block.
   const SetView set = header_of_datum(value);
-  if (typmod.prepared ? !set.is_compact() && set.width() == typmod.width : set.is_compact() && set.width() <= typmod.width)
-    PG_RETURN_DATUM(value);
+  if (typmod.prepared ? !set.is_compact() && set.width() == typmod.width : set.is_compact()) {
+    if (universe_of(set.width()) <= typmod.universe) PG_RETURN_DATUM(value);
+    const std::optional<uint64_t> largest = sliced_end(value, SetEnd::kMax);
+    if (largest.value_or(0) < typmod.universe) PG_RETURN_DATUM(value);
+  }
   PG_RETURN_POINTER(at_typmod(PG_DETOAST_DATUM_PACKED(value), typmod));
 }
 
@@ -134,8 +171,10 @@ BATMAP_FUNCTION(batmap_prepare) {
   const SetView set = set_argument(fcinfo, 0);
   guarded([&] { decode(set, work->elements, work->options); });
   const uint64_t largest = work->elements.empty() ? 0 : work->elements[work->elements.size() - 1];
-  const int width = PG_NARGS() > 1 ? width_of_universe(PG_GETARG_INT64(1)) : undeclared_width(largest);
-  struct varlena* const value = elements_at_typmod(work, {width, true});
+  const int width = undeclared_width(largest);
+  const Typmod typmod =
+      PG_NARGS() > 1 ? declared_universe(PG_GETARG_INT64(1), true) : Typmod{width, true, universe_of(width)};
+  struct varlena* const value = elements_at_typmod(work, typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
 }

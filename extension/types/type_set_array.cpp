@@ -120,9 +120,7 @@ void check_jsonb_size(size_t bytes) {
 }  // namespace
 
 BATMAP_FUNCTION(batmap_from_array) { return set_from_array(fcinfo, read_typmod(PG_GETARG_INT32(1))); }
-BATMAP_FUNCTION(batmap_from_array_universe) {
-  return set_from_array(fcinfo, {width_of_universe(PG_GETARG_INT64(1)), false});
-}
+BATMAP_FUNCTION(batmap_from_array_universe) { return set_from_array(fcinfo, declared_universe(PG_GETARG_INT64(1))); }
 BATMAP_FUNCTION(batmap_to_int4_array) { return set_to_array<int32>(fcinfo, INT4OID); }
 BATMAP_FUNCTION(batmap_to_int8_array) { return set_to_array<int64>(fcinfo, INT8OID); }
 

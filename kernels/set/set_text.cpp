@@ -21,30 +21,32 @@ constexpr size_t kPollEvery = 65536;
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-[[noreturn]] void malformed(const std::string& what) {
-  throw Error(ErrorCode::kInvalidData, "malformed batmap: " + what, "A set is written as {1,5,9}.");
+[[noreturn]] void malformed(const std::string& what, const char* hint = "A set is written as {1,5,9}.") {
+  throw Error(ErrorCode::kInvalidData, "malformed batmap: " + what, hint);
 }
 
-/// Reads {1,5,9} from front to back.
-class BraceParser {
+/// Reads {1,5,9} or [1,5,9] from front to back.
+class ListParser {
  public:
-  explicit BraceParser(std::string_view text) : text_(text) {}
+  explicit ListParser(std::string_view text) : text_(text) {}
 
   void parse(GrowingBuffer<uint64_t>& out, const CancelToken& cancel) {
     skip_space();
-    expect('{');
+    is_json_ = accept('[');
+    if (!is_json_) expect('{');
+    const char closing = is_json_ ? ']' : '}';
     skip_space();
-    if (!accept('}')) {
+    if (!accept(closing)) {
       do {
         if (out.size() % kPollEvery == 0) cancel.throw_if_requested();
         skip_space();
         out.push_back(element());
         skip_space();
       } while (accept(','));
-      expect('}');
+      expect(closing);
     }
     skip_space();
-    if (at_ != text_.size()) malformed("junk after the closing brace");
+    if (at_ != text_.size()) refuse(is_json_ ? "junk after the closing bracket" : "junk after the closing brace");
   }
 
  private:
@@ -58,8 +60,12 @@ class BraceParser {
   }
   void expect(char c) {
     if (accept(c)) return;
-    malformed(std::string("expected \"") + c + "\" at position " + std::to_string(at_ + 1) +
-              (at_ == text_.size() ? ", where the text ends" : ""));
+    refuse(std::string("expected \"") + c + "\" at position " + std::to_string(at_ + 1) +
+           (at_ == text_.size() ? ", where the text ends" : ""));
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    if (is_json_) malformed(what, "A JSON array of integers is written as [1,5,9].");
+    malformed(what);
   }
 
   uint64_t element() {
@@ -68,7 +74,7 @@ class BraceParser {
     const bool negative = begin != end && *begin == '-';
     const char* const first = begin + negative;
     const char* const last = std::find_if_not(first, end, is_digit);
-    if (first == last) malformed("expected an element at position " + std::to_string(at_ + 1));
+    if (first == last) refuse("expected an element at position " + std::to_string(at_ + 1));
     uint64_t x = 0;
     const bool fits = std::from_chars(first, last, x).ec == std::errc();
     if (!fits || x >= universe_of(kMaxWidth) || (negative && x > 0))
@@ -82,6 +88,7 @@ class BraceParser {
 
   std::string_view text_;
   size_t at_ = 0;
+  bool is_json_ = false;
 };
 
 /// Values of the 64 digits; 255 for every other character.
@@ -123,7 +130,7 @@ std::optional<int> parse_set_text(std::string_view text, GrowingBuffer<uint64_t>
   elements.shrink(0);
   const std::string_view trimmed(std::find_if_not(text.begin(), text.end(), is_space), text.end());
   if (!trimmed.starts_with(kCompactPrefix)) {
-    BraceParser(text).parse(elements, options.cancel);
+    ListParser(text).parse(elements, options.cancel);
     sort_distinct(elements, options);
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
 // Text forms of a set. {1,5,9} is read and written; so is the compact form, `b1:` and base64 of the binary
-// form. Cost: linear, and sorting where the text is not sorted. Source: ours.
+// form. A JSON array, [1,5,9], is read. Cost: linear, and sorting where the text is not sorted. Source: ours.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace batmap {
 
-/// Reads either form into `elements`, whose old content is dropped; they are ascending and distinct
+/// Reads any of the forms into `elements`, whose old content is dropped; they are ascending and distinct
 /// afterwards. White space may stand where an array may have it. Elements may be in any order, and duplicates
 /// collapse. NULL and negative numbers are errors. The compact form is validated in full.
-/// @return the width of a value in compact form, nothing for {...}
+/// @return the width of a value in compact form, nothing for a list
 /// @throws Error{kInvalidData} for another text; Error{kInvalidParameter} for an element outside 0 .. 2^62 - 1;
 ///         Error{kMemoryLimit, kCancelled}
 std::optional<int> parse_set_text(std::string_view text, GrowingBuffer<uint64_t>& elements, const ExecutionOptions& options);

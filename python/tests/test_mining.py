@@ -344,7 +344,7 @@ def test_types_that_the_driver_does_not_know(conn):
     itemsets = tuples(batmap.itemsets, conn, query, min_count=1, min_length=2)
     assert {row[0] for row in itemsets} == {("sad", 'so, "so"'), ("sad", "it's 100% ok"), ('so, "so"', "it's 100% ok")}
     rules = batmap.rules(conn, query, min_count=1, lhs_include=["sad"], item_type="mood", as_frame=False)
-    assert {row.lhs for row in rules} == {("sad",)} and len(rules[0]) == 11
+    assert {row.lhs for row in rules} == {("sad",)} and len(rules[0]) == 12
 
 
 def test_item_type_is_a_type_and_nothing_else(conn):

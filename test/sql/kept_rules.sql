@@ -51,11 +51,15 @@ SELECT item, lhs FROM batmap_recommend('{2}', (SELECT batmap_pair_counts_agg(t, 
 SELECT * FROM batmap_recommend(NULL, 'order_lines'::regclass);
 SELECT * FROM batmap_rules(NULL::regclass, 1);
 SELECT lhs, rhs FROM batmap_rules('order_lines'::regclass, 1, top_k => 2, measure => NULL);
+SELECT lhs, rhs, score FROM batmap_rules('order_lines'::regclass, 1, top_k => 2);
+SELECT differ('batmap_rules', '''SELECT * FROM order_lines''', '''order_lines''::regclass', 'min_count => 2, measure => ''imbalance''');
+SELECT differ('batmap_rules', '''SELECT * FROM order_lines''', '''order_lines''::regclass', 'min_count => 2, top_k => 9');
 -- what is refused, with the words of the functions over queries
 SELECT * FROM batmap_rules('order_lines'::regclass);
 SELECT * FROM batmap_rules('order_lines'::regclass, 2, 0.5);
 SELECT * FROM batmap_rules('order_lines'::regclass, 2, min_confidence => 2);
 SELECT * FROM batmap_rules('order_lines'::regclass, 2, top_k => 0);
+SELECT * FROM batmap_rules('order_lines'::regclass, 2, top_k => 1, measure => 'imbalance');
 SELECT * FROM batmap_rules('order_lines'::regclass, 2, rhs_exclude => '{1,NULL}');
 SELECT * FROM batmap_recommend('{1,NULL}', 'order_lines'::regclass);
 SELECT * FROM batmap_recommend('{1}', 'order_lines'::regclass, min_count => 0);

@@ -127,6 +127,48 @@ EXECUTE pairs_of_table('order_lines', 'order', 'item');
 EXECUTE pairs_of_table('order_lines', 'order', 'at');
 EXECUTE pairs_of_table(0, 'order', 'item');
 SELECT count(*) FROM batmap_pairs('order_lines'::regclass, 'order', 'the item');
+-- a number behind the names is min_count, for each function, whether the table or query has a type or not, and whatever type the number
+-- has; it must have one where the fourth place of another form is no number
+CREATE FUNCTION answer_of(call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text;
+BEGIN
+    EXECUTE format('SELECT md5(string_agg(r::text, '' '' ORDER BY r::text)) FROM %s r', call) INTO r;
+    RETURN r;
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE TABLE named_calls (call text, items text);
+INSERT INTO named_calls SELECT 'batmap_' || name || '(INPUT, COUNT)', 'the item' FROM unnest('{pairs,partners,itemsets,rules,estimate,itemset_spectrum,itemset_estimate}'::text[]) name;
+INSERT INTO named_calls SELECT 'batmap_' || name || '_of(INPUT, COUNT)', 'customer' FROM unnest('{pairs,partners,itemsets,rules,itemset_spectrum,itemset_estimate}'::text[]) name;
+INSERT INTO named_calls VALUES ('batmap_recommend(''{1}'', INPUT, COUNT)', 'the item'), ('batmap_recommend_of(''{bob}'', INPUT, COUNT)', 'customer'),
+('batmap_recommend(''{1}''::int8[], INPUT, COUNT)', 'the item');
+CREATE VIEW bare_calls AS
+    SELECT call, input, count, answer_of(replace(replace(call, 'INPUT', format('%s, %L, %L', input, tid, items)), 'COUNT', count)) AS answer,
+        answer_of(replace(replace(call, 'INPUT', format('''SELECT %I, %I FROM order_lines''', tid, items)), 'COUNT', 'min_count => 2')) AS expected
+    FROM named_calls CROSS JOIN LATERAL (SELECT CASE items WHEN 'customer' THEN 'the item' ELSE 'order' END) t (tid),
+        unnest(ARRAY['''order_lines''', '''TABLE order_lines''::text', '''order_lines''::regclass']) input,
+        unnest(ARRAY['2', '2::int2', '2::int8', '''2''', '2.0::float8', 'min_count => 2', 'min_count => ''2''', 'min_count => 2::int2', 'min_count => (SELECT 2::int8)', '2, 0.0 * NULL::float8']) count
+    WHERE NOT (call ~ 'pairs|partners|estimate\(' AND call !~ 'itemset' AND count ~ '^''|float8$');
+SELECT count(*), count(DISTINCT expected), count(*) FILTER (WHERE answer = expected AND answer !~ ' ') AS same FROM bare_calls;
+SELECT * FROM bare_calls WHERE answer IS DISTINCT FROM expected OR answer ~ ' ' ORDER BY 1, 2, 3 LIMIT 10;
+-- as a driver sends it, without types and with
+PREPARE bare_untyped AS SELECT count(*) FROM batmap_itemsets($1, $2, $3, $4);
+EXECUTE bare_untyped('order_lines', 'order', 'the item', 2);
+PREPARE bare_typed(text, text, text, int2) AS SELECT count(*) FROM batmap_rules($1, $2, $3, $4);
+EXECUTE bare_typed('order_lines', 'order', 'the item', 2);
+-- the planner knows the number, and more arguments may follow
+SELECT rows_of($$SELECT * FROM batmap_itemsets('TABLE wide', 2)$$) = rows_of($$SELECT * FROM batmap_itemsets('wide', 'tid', 'item', 2)$$) AS equal;
+SELECT itemset, support_count FROM batmap_itemsets('order_lines', 'order', 'the item', 2, NULL, 0.75, 2) ORDER BY 1;
+SELECT lhs, rhs, confidence FROM batmap_rules('order_lines', 'order', 'the item', 2, NULL, 1.0) ORDER BY 1, 2;
+SELECT count(*) FROM batmap_itemsets('SELECT * FROM order_lines WHERE "order" < $1', 'order', 'the item', 1, params => ROW(3));
+-- it is a whole number
+SELECT * FROM batmap_itemsets('order_lines', 'order', 'the item', 2.5);
+SELECT * FROM batmap_itemsets('order_lines', 'order', 'the item', 'NaN');
+SELECT * FROM batmap_recommend('{1}', 'order_lines', 'order', 'the item', 1e30);
+SELECT * FROM batmap_rules('order_lines'::regclass, 'order', 'the item', 0);
+DROP VIEW bare_calls;
+DROP TABLE named_calls;
+DROP FUNCTION answer_of;
 -- a regclass may be the type of items
 SELECT length, itemsets FROM batmap_itemset_spectrum_as('pg_class'::regclass, 'SELECT 1, ''pg_proc''::regclass', 1);
 -- it is tracked: a view moves with its table, which cannot be dropped before

@@ -30,7 +30,7 @@ SELECT count(*) FROM batmap_recommend_of(NULL, $$SELECT tid, 'i' || item FROM ba
 -- the best rules of batmap_rules, by each measure
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 40) i
 WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 10 + i;
-CREATE TABLE rules AS SELECT * FROM batmap_rules('SELECT * FROM many', min_count => 12, max_lhs => 3);
+CREATE TABLE rules AS SELECT lhs, rhs, support_count, lhs_count, rhs_count, total, confidence, lift FROM batmap_rules('SELECT * FROM many', min_count => 12, max_lhs => 3);
 SELECT m.name, count(*) AS rows, count(*) FILTER (WHERE found IS DISTINCT FROM wanted) AS different
 FROM unnest('{support,confidence,lift,leverage,conviction,jaccard,cosine,phi,odds_ratio}'::text[]) m (name),
     unnest(ARRAY['{1,2,3,39}', '{40,38,20,20,99}', '{5}']::text[]) b (basket),

@@ -38,12 +38,46 @@ SELECT lhs, rhs, support_count, lift FROM batmap_rules('SELECT tid, item FROM ba
 CREATE TABLE many_rules AS SELECT * FROM batmap_rules('SELECT * FROM many', min_count => 8, max_lhs => 2, max_rhs => 2);
 SELECT m.name, count(*) AS rows, count(*) FILTER (WHERE f.rule IS DISTINCT FROM w.rule) AS different
 FROM unnest('{confidence,lift,phi,conviction,jaccard,support,chiSquared}'::text[]) m (name),
-    LATERAL (SELECT row_number() OVER () AS place, r::text AS rule
+    LATERAL (SELECT row_number() OVER () AS place, (lhs, rhs, support_count, confidence, score)::text AS rule
         FROM batmap_rules('SELECT * FROM many', min_count => 8, max_lhs => 2, max_rhs => 2, top_k => 200, measure => m.name) r) f
     FULL JOIN LATERAL (SELECT row_number() OVER (ORDER BY batmap_measure(m.name, support_count, lhs_count, rhs_count, total) DESC, support_count DESC,
-            cardinality(lhs) + cardinality(rhs), lhs, rhs) AS place, r::text AS rule FROM many_rules r ORDER BY place LIMIT 200) w USING (place)
+            cardinality(lhs) + cardinality(rhs), lhs, rhs) AS place,
+        (lhs, rhs, support_count, confidence, batmap_measure(m.name, support_count, lhs_count, rhs_count, total))::text AS rule FROM many_rules r ORDER BY place LIMIT 200) w USING (place)
 GROUP BY 1 ORDER BY 1;
 DROP TABLE many_rules;
+-- the score is the measure, with and without top_k, as a plan node and as a function scan; without a measure it is NULL
+CREATE FUNCTION score_differs(arguments text, scan text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    of text;
+    name text;
+    rules int8;
+    same int8;
+BEGIN
+    FOREACH of IN ARRAY ARRAY['', '_of'] LOOP
+        FOREACH name IN ARRAY '{confidence,lift,conviction,phi,imbalance,fishers_exact_test,oddsRatio}'::text[] LOOP
+            CONTINUE WHEN arguments ~ 'top_k' AND name IN ('imbalance', 'fishers_exact_test');
+            EXECUTE format('SELECT count(*), count(*) FILTER (WHERE score IS NOT DISTINCT FROM batmap_measure(%1$L, support_count, lhs_count, rhs_count, total)) '
+                'FROM batmap_rules%2$s(''SELECT tid, item%3$s FROM baskets'', measure => %1$L, %4$s) %5$s', name, of,
+                CASE of WHEN '' THEN '' ELSE '::text' END, arguments, scan) INTO rules, same;
+            IF same <> rules OR rules = 0 THEN RETURN NEXT format('%s%s %s: %s of %s', name, of, arguments, same, rules); END IF;
+        END LOOP;
+    END LOOP;
+END $$;
+CREATE TABLE score_arguments (arguments text);
+INSERT INTO score_arguments VALUES ('min_count => 1'), ('min_count => 1, max_rhs => 2'), ('min_count => 1, top_k => 3');
+SELECT score_differs(arguments, scan) FROM score_arguments, unnest(ARRAY['', 'WITH ORDINALITY']) scan;
+DROP TABLE score_arguments;
+DROP FUNCTION score_differs;
+SELECT lhs, rhs, confidence, score FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 3);
+SELECT lhs, rhs, score FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 3, top_k => 1);
+SELECT lhs, rhs, score FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 3, measure => 'lift');
+SELECT score, lift FROM batmap_rules_as(NULL::int, (SELECT batmap_relation_agg(tid, item::text) FROM baskets), min_count => 3, measure => 'lift');
+-- 0 / 0
+SELECT lhs, rhs, score, score IS NULL AS is_null FROM batmap_rules('VALUES (1, 1), (1, 2)', min_count => 1, measure => 'phi');
+SELECT count(*), count(score) FROM batmap_rules('VALUES (1, 1), (1, 2)', min_count => 1, measure => 'phi');
+SELECT count(*) FROM batmap_rules('VALUES (1, 1), (1, 2)', min_count => 1, measure => 'phi') WHERE score IS NULL;
+SELECT lhs, rhs, score FROM batmap_rules((SELECT batmap_pair_counts_agg(t, i) FROM (VALUES (1, 1), (1, 2)) v (t, i)), 1, measure => 'phi');
+SELECT lhs, rhs, score FROM batmap_rules('VALUES (1, 1), (1, 2)', min_count => 1, measure => 'phi', top_k => 5);
 -- cut off
 SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2, max_results => 1);
 SELECT results, truncated FROM batmap_last_run();

@@ -84,12 +84,40 @@ FROM generate_series(0, 100) n, LATERAL (SELECT coalesce(array_agg((1 << i % 20)
 SELECT batmap_range(0, 30000000)::jsonb IS NULL;
 SELECT batmap_range(0, 10000000000)::text IS NULL;
 SELECT batmap_range(0, 10000000000)::json IS NULL;
--- the type is shown as it was declared
+-- a JSON array comes back as a set: as text, in records, and by casts
+SELECT '[1,2]'::batmap, '[]'::batmap, ' [ 5 , 3,3 ] '::batmap, '[7]'::batmap(8);
+SELECT bool_and((s::json)::batmap = s AND (s::jsonb)::batmap = s AND (s::json::text)::batmap = s AND (s::jsonb::text)::batmap = s) AS same, count(*) FROM array_sets WHERE s IS NOT NULL;
+SELECT bool_and(r.s IS NOT DISTINCT FROM a.s) AS same, count(*) FROM array_sets a, LATERAL json_populate_record(NULL::array_sets, row_to_json(a)) r;
+SELECT bool_and(r.s IS NOT DISTINCT FROM a.s) AS same, count(*) FROM array_sets a, LATERAL jsonb_populate_record(NULL::array_sets, to_jsonb(a)) r;
+SELECT * FROM jsonb_to_record('{"tags": [3,1,3], "none": null}') AS r (tags batmap, none batmap(10));
+SELECT * FROM json_to_recordset('[{"tags": [1]}, {"tags": "{2}"}, {"tags": []}]') AS r (tags batmap(3));
+SELECT * FROM json_to_record('{"tags": [3]}') AS r (tags batmap(3));
+SELECT '[1,2,300]'::json::batmap, ' [9, 8] '::jsonb::batmap(10), '[1]'::json::batmap(2, 'prepared'), NULL::jsonb::batmap, '[]'::jsonb::batmap, ('{"a": [4]}'::jsonb -> 'a')::batmap;
+SELECT count(*), bool_and((j::jsonb)::batmap = s AND (j::json)::batmap = s) AS same FROM (SELECT s, to_jsonb(s) AS j FROM (SELECT batmap_agg(i * i) AS s FROM generate_series(1::int8, 30000) i GROUP BY i % 7) v) w;
+-- refused: as text, and by the casts
+CREATE FUNCTION refusal(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE hint text;
+BEGIN
+    EXECUTE 'SELECT ' || expression;
+    RETURN 'taken';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+    RETURN SQLSTATE || ' ' || SQLERRM || '; ' || hint;
+END $$;
+SELECT t, refusal(format('%L::batmap', t)) FROM unnest(ARRAY['[', ']', '[1', '[1}', '{1]', '[1,]', '[1 2]', '[1] 2', '[null]', '[1,null]', '["1"]', '[1.5]', '[[1]]', '[-1]', '[4611686018427387904]']) t;
+SELECT t, refusal(format('%L::json::batmap', t)) AS json, refusal(format('%L::jsonb::batmap', t)) AS jsonb
+FROM unnest(ARRAY['{}', '{"a": 1}', '"{1}"', '"[1]"', 'null', 'true', 'false', '7', '-7', '[null]', '["1"]', '[1.5]', '[[1]]', '[{}]', '[-1]', '[4611686018427387904]']) t;
+SELECT '[100]'::jsonb::batmap(100);
+SELECT '[100]'::json::batmap(100);
+SELECT batmap_cardinality('[1]'::json);
+DROP FUNCTION refusal;
+-- the type is shown as it was declared, and N is its bound; from 1073741760 on, it is the next power of two, and shown so
 CREATE TABLE declared_sets (a batmap(1), b batmap(2), c batmap(50), d batmap(100000), e batmap(1073741759), f batmap(1073741760), g batmap(4611686018427387904), h batmap(65));
 SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'declared_sets'::regclass AND attnum > 0 ORDER BY attnum;
-INSERT INTO declared_sets (c, d) VALUES ('{63}', '{131071}');
-INSERT INTO declared_sets (c) VALUES ('{64}');
-INSERT INTO declared_sets (d) VALUES (ARRAY[131072]);
+INSERT INTO declared_sets (c, d, f) VALUES ('{49}', '{99999}', '{1073741823}');
+INSERT INTO declared_sets (c) VALUES ('{50}');
+INSERT INTO declared_sets (d) VALUES (ARRAY[100000]);
+INSERT INTO declared_sets (f) VALUES ('{1073741824}');
 SELECT batmap_universe(c), batmap_universe(d), c::batmap(64), d::batmap(131072) FROM declared_sets;
 SELECT '{1}'::batmap(0);
 SELECT '{1}'::batmap(4611686018427387905);

@@ -35,7 +35,7 @@ SELECT c, near FROM (VALUES ('SELECT FROM tagged t, numbers n WHERE t.tags @> n.
 SELECT estimated < 4000 * 98 / 20 AS few, actual < 4000 * 98 / 20 AS few FROM estimate('SELECT FROM tagged t, wanted w WHERE t.tags @> w.tags');
 SELECT near FROM estimate('SELECT FROM numbers WHERE x <@ ''{1,2,3,70}''::batmap');
 -- large sets: 200 sets of 5 % of 40,000 each, more elements than ANALYZE counts one by one
-CREATE TABLE large (id int, s batmap(40000));
+CREATE TABLE large (id int, s batmap(40001));
 INSERT INTO large SELECT i, (SELECT batmap_agg(x) FROM generate_series(1, 40000) x WHERE hashint8(x::int8 * 1000 + i) % 20 = 0) FROM generate_series(1, 200) i;
 ANALYZE large;
 SELECT c, near FROM (VALUES ('s @> 17'), ('s @> 39999'), ('s && ''{1,2,3,4,5}''')) v(c), LATERAL estimate('SELECT * FROM large WHERE ' || c);

@@ -65,7 +65,8 @@ SELECT :whole > 50 AS large, blocks('SELECT length(s::bytea) FROM one') > 50 AS 
 SELECT blocks('SELECT batmap_cardinality(s), batmap_is_empty(s), batmap_universe(s) FROM one') < 20 AS header;
 SELECT blocks('SELECT batmap_stats(s) FROM one') < 20 AS header;
 SELECT blocks('SELECT s::batmap(100000000, ''prepared'') FROM one') < 20 AS header;
-SELECT blocks('SELECT batmap_cardinality(c), batmap_is_empty(c), batmap_universe(c), c::batmap(100000000) FROM one') < 20 AS header;
+SELECT blocks('SELECT batmap_cardinality(c), batmap_is_empty(c), batmap_universe(c), c::batmap(134217728) FROM one') < 20 AS header;
+SELECT blocks('SELECT c::batmap(100000000) FROM one') < 20 AS header_and_last_block;
 SELECT blocks('SELECT s @> 937 FROM one') < 30 AS blocks;
 SELECT blocks('SELECT length(c::bytea) FROM one') > 25 AS fetches, blocks('SELECT c @> 937 FROM one') < 20 AS blocks;
 SELECT blocks('SELECT 938 <@ s FROM one') < 30 AS blocks;

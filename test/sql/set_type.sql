@@ -37,8 +37,9 @@ SELECT NULL::batmap(1, 'prepared', 3);
 SELECT format_type('batmap'::regtype, _batmap_typmod_in(ARRAY[n, 'prepared']::cstring[])) FROM unnest('{1,1000,1024,1073741759,1073741760,4611686018427387904}'::text[]) n;
 CREATE TABLE forms (id int, c batmap(1000), p batmap(1000, 'prepared'), u batmap);
 INSERT INTO forms SELECT n, s, s, CASE n % 2 WHEN 0 THEN s ELSE batmap_prepare(s, 2000) END FROM (VALUES (1, '{}'::batmap), (2, '{7}'), (3, batmap_range(100, 900)), (4, '{1,2,999}')) v(n, s);
-INSERT INTO forms (id, p) VALUES (5, '{1024}');
-INSERT INTO forms (id, p) VALUES (5, batmap_prepare('{1024}', 2000));
+INSERT INTO forms (id, p) VALUES (5, '{1000}');
+INSERT INTO forms (id, p) VALUES (5, batmap_prepare('{1000}', 2000));
+INSERT INTO forms (id, p) VALUES (5, batmap_prepare('{1000}', 1024));
 SELECT id, (batmap_stats(c)).container AS c, (batmap_stats(p)).container AS p, (batmap_stats(u)).container AS u, (batmap_stats(p)).universe, c = p AND p = u AND u = c AS equal,
     _batmap_hash(c) = _batmap_hash(p) AND _batmap_hash(p) = _batmap_hash(u) AS hash, _batmap_cmp(c, p) AS cmp, p & u AS "and", batmap_and_cardinality(p, c) AS count FROM forms ORDER BY id;
 COPY (SELECT p FROM forms WHERE id = 4) TO STDOUT;
@@ -47,21 +48,62 @@ SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attreli
 SELECT id, (batmap_stats(c)).container AS c, (batmap_stats(p)).container AS p, (batmap_stats(u)).container AS u, c = p AND p = u AS equal FROM forms ORDER BY id;
 DROP TABLE forms;
 SELECT batmap_prepare('{1}', 0);
-SELECT batmap_prepare('{1,5}', 4);
+SELECT batmap_prepare('{1,5}', 5);
 SELECT batmap_universe(batmap_prepare('{1,5}', 9)), batmap_universe(batmap_prepare('{1}')), batmap_universe(batmap_prepare('{4294967296}')), batmap_prepare(NULL), batmap_prepare('{1}', NULL);
 SELECT _batmap_to_typmod('{1}', 64, false);
 SELECT _batmap_in('{}', 0, 63);
 SELECT '{0}'::batmap(1), '{1}'::batmap(2), batmap_universe('{}'::batmap(1));
 SELECT '{1}'::batmap(1);
-INSERT INTO sets VALUES (1, '{1,2,1023}', '{1,2,1023}');
-INSERT INTO sets VALUES (2, '{1024}');
+INSERT INTO sets VALUES (1, '{1,2,999}', '{1,2,1023}');
+INSERT INTO sets VALUES (2, '{1000}');
 INSERT INTO sets VALUES (2, ARRAY[3, 5, 3], ARRAY[3, 5, 3]::int8[]), (3, '{}', '{}'), (4, NULL, NULL);
-INSERT INTO sets VALUES (5, ARRAY[1024]);
+INSERT INTO sets VALUES (5, ARRAY[1000]);
 INSERT INTO sets SELECT 5, u FROM sets WHERE id = 1;
+INSERT INTO sets SELECT 5, u - 1023 FROM sets WHERE id = 1;
 UPDATE sets SET s = s | 4000 WHERE id = 1;
 UPDATE sets SET s = s | 400 WHERE id = 1;
 SELECT id, s, u, batmap_universe(s) AS s_universe, batmap_universe(u) AS u_universe, s = u AS equal FROM sets ORDER BY id;
+SELECT '{1,5000}'::batmap::batmap(5001);
 SELECT '{1,5000}'::batmap::batmap(5000);
+-- N itself is the bound, and no power of two beyond it: wherever a value becomes one of the type, whatever form it has
+CREATE TABLE bounds (n int8);
+INSERT INTO bounds VALUES (1), (2), (3), (10), (50), (63), (65), (100), (127), (1000), (65535), (65536), (65537), (100000), (1073741759);
+CREATE FUNCTION outcome(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text;
+BEGIN
+    EXECUTE 'SELECT ' || expression INTO r;
+    RETURN r;
+EXCEPTION WHEN numeric_value_out_of_range THEN
+    RETURN SQLERRM;
+END $$;
+CREATE VIEW ways AS SELECT n, x, way, CASE WHEN x < n THEN format('{%s}', x) ELSE format('element %s is out of range for type batmap(%s)', x, n) END AS expected,
+    outcome(replace(replace(way, 'N', n::text), 'X', x::text)) AS outcome
+FROM bounds, LATERAL (VALUES (n - 1), (n)) v (x), unnest(ARRAY['''{X}''::batmap(N)', '''{X}''::batmap::batmap(N)', 'batmap_prepare(''{X}'')::batmap(N)', 'batmap_prepare(''{X}'', 2 * X + 1)::batmap(N)',
+    '''{X}''::batmap(N, ''prepared'')', '''{X}''::batmap::batmap(N, ''prepared'')', 'batmap_prepare(''{X}'', 1 << 30)::batmap(N, ''prepared'')',
+    'ARRAY[X]::batmap(N)', 'ARRAY[X]::batmap(N, ''prepared'')', 'batmap(ARRAY[X], N)', 'batmap_prepare(''{X}'', N)',
+    '(''{X}''::batmap::bytea)::batmap(N)', '(SELECT batmap_agg(X::int8, N))', '(SELECT batmap_agg(X::int4, N))', '''{X}''::batmap(2147483648)::batmap(N)']) way;
+SELECT count(*), count(*) FILTER (WHERE outcome = expected) AS as_expected FROM ways;
+SELECT * FROM ways WHERE outcome IS DISTINCT FROM expected LIMIT 5;
+-- to a smaller, an equal and a larger bound
+CREATE TABLE of_hundred (s batmap(100), p batmap(100, 'prepared'), big batmap(100000));
+INSERT INTO of_hundred VALUES ('{49,99}', '{49,99}', batmap_range(0, 100000) - batmap_range(5, 9000));
+SELECT s::batmap(50) FROM of_hundred;
+SELECT p::batmap(99, 'prepared') FROM of_hundred;
+SELECT s::batmap(100), s::batmap(128), p::batmap(100, 'prepared'), p::batmap(101, 'prepared'), p::batmap(100) FROM of_hundred;
+SELECT batmap_cardinality(big::batmap(100000)), batmap_cardinality(big::batmap(100001)) FROM of_hundred;
+SELECT batmap_cardinality(big::batmap(99999)) FROM of_hundred;
+UPDATE of_hundred SET s = s | 100;
+UPDATE of_hundred SET s = s | p, p = p - 49;
+ALTER TABLE of_hundred ALTER s TYPE batmap(99);
+ALTER TABLE of_hundred ALTER s TYPE batmap(120);
+UPDATE of_hundred SET s = s | 119 RETURNING s;
+ALTER TABLE of_hundred ALTER p TYPE batmap(50, 'prepared');
+-- what is made of columns has no bound of its own
+SELECT s | 4000, pg_typeof(s | 4000) FROM of_hundred;
+DROP TABLE of_hundred;
+DROP VIEW ways;
+DROP TABLE bounds;
+DROP FUNCTION outcome;
 SELECT batmap_universe('{1,5}'::batmap::batmap(100)), batmap_universe('{1,5}'::batmap(8)::batmap(4611686018427387904));
 ALTER TABLE sets ALTER u TYPE batmap(256);
 ALTER TABLE sets ALTER u TYPE batmap(1024), ALTER s TYPE batmap;

@@ -1,7 +1,7 @@
 -- All functions have their parameters in one order: what they read, then `parameter_order`. The columns of a table belong to it.
 CREATE TABLE parameter_order (position int GENERATED ALWAYS AS IDENTITY, name text PRIMARY KEY, type text[]);
 INSERT INTO parameter_order (name, type) VALUES
-('min_count', '{bigint}'), ('min_support', '{double precision}'), ('min_rate', '{double precision}'),
+('min_count', '{bigint,double precision}'), ('min_support', '{double precision}'), ('min_rate', '{double precision}'),
 ('min_jaccard', '{double precision}'), ('max_support', '{double precision}'), ('min_confidence', '{double precision}'),
 ('min_lift', '{double precision}'), ('min_length', '{integer}'), ('max_length', '{integer}'), ('max_lhs', '{integer}'),
 ('max_rhs', '{integer}'), ('distinct_only', '{boolean}'), ('target', '{text}'), ('lhs_include', '{bigint[],text[]}'),
@@ -81,9 +81,7 @@ INSERT INTO typed VALUES
 ('batmap_(agg|cardinality_agg|unnest|episode_count_agg|itemsets_agg|join_project_agg|pair_counts_agg|pair_counts_by_tid_agg|pairs_agg|relation_agg)', NULL,
     'the columns of a table have types, which choose between integers, text and sets'),
 ('batmap_episode_occurrences(_of|_as)?', NULL, 'the type of the gaps is that of the times'),
-('batmap_(pairs|partners|itemsets|rules|itemset_spectrum|itemset_estimate)(_of)?|batmap_estimate', '{4}',
-    'the second of four arguments may be min_count, or the column of the tid'),
-('batmap_recommend(_of)?', '{5}', 'the third of five arguments may be min_count, or the column of the tid');
+('batmap_(pairs|partners)(_of)?|batmap_estimate', '{4}', 'the second of four arguments may be min_count, or the column of the tid');
 CREATE FUNCTION ambiguous() RETURNS TABLE (function text, arguments int) LANGUAGE plpgsql AS $$
 BEGIN
     FOR function, arguments IN

@@ -69,7 +69,7 @@ class BatmapFormField(forms.CharField):
 class BatmapField(_Field):
     """A set of integers from 0 on, below `universe` where it is given.
 
-    The server rounds the universe up to a power of two, and refuses elements beyond it (SQLSTATE 22003, django.db.DataError).
+    The server refuses elements that are not below it (SQLSTATE 22003, django.db.DataError).
     """
 
     description = "A set of integers (batmap)"
@@ -140,7 +140,7 @@ class BatmapField(_Field):
 
     def validate(self, value: Any, model_instance: Any) -> None:
         super().validate(value, model_instance)
-        last = (1 << ((self.universe or _MAX_UNIVERSE) - 1).bit_length()) - 1
+        last = (self.universe or _MAX_UNIVERSE) - 1
         for element in value or ():
             if not 0 <= element <= last:
                 params = {"element": element, "last": last}

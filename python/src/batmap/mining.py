@@ -339,7 +339,7 @@ def rules(
     @param max_lhs, max_rhs  the most items of a side; None: any number
     @param timeout  a timedelta, or text such as "30 s"
     @return a row for each rule [lhs, rhs, support_count, lhs_count, rhs_count, total, support, confidence, lift, leverage,
-        conviction], items ascending
+        conviction, score], items ascending; `score` is the measure, and NULL if none is named
     """
     call = _Call("batmap_rules", {"query": ("text", query)}, params, item_type, arrays=("lhs", "rhs"))
     call.add("int8", min_count=min_count)

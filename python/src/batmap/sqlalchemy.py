@@ -40,8 +40,7 @@ _MAX_UNIVERSE = 1 << 62
 class Batmap(UserDefinedType[frozenset[int]]):
     """A set of integers from 0 on, below `universe` where it is given.
 
-    The server rounds the universe up to a power of two, and refuses elements beyond it (SQLSTATE 22003). To declare it saves
-    space: each doubling costs about a byte an element.
+    The server refuses elements that are not below it (SQLSTATE 22003).
     """
 
     cache_ok = True

@@ -51,10 +51,22 @@ TEST(SetText, ReadsBraces) {
   EXPECT_EQ(parse("{1}").width, std::nullopt);
 }
 
+TEST(SetText, ReadsJsonArrays) {
+  EXPECT_EQ(parse("[]").elements, Elements{});
+  EXPECT_EQ(parse(" \n[ ] ").elements, Elements{});
+  EXPECT_EQ(parse("[1, 5, 9]").elements, (Elements{1, 5, 9}));
+  EXPECT_EQ(parse("\t[ 9 ,1,\n5 , 1]").elements, (Elements{1, 5, 9}));
+  EXPECT_EQ(parse("[4611686018427387903,0]").elements, (Elements{0, 4611686018427387903}));
+  for (const char* text :
+       {"[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]", "[1]x", "[1}", "{1]", "[[1]]", "[null]", "[1.5]", "[\"1\"]"})
+    EXPECT_EQ(refusal(text), ErrorCode::kInvalidData) << text;
+  for (const char* text : {"[-1]", "[4611686018427387904]"}) EXPECT_EQ(refusal(text), ErrorCode::kInvalidParameter) << text;
+}
+
 TEST(SetText, RefusesWhatIsNoSet) {
   for (const char* text : {"",      " ",      "{",    "}",    "{1",    "{1,",     "{1,}",   "{,1}",     "{,}",
                            "1,2",   "{1 2}",  "{1}}", "{1}x", "{{1}}", "{NULL}",  "{null}", "{1,NULL}", "{1.5}",
-                           "{1e3}", "{0x10}", "{+1}", "{-}",  "{a}",   "{\"1\"}", "[1]",    "b1",       "b2:AA=="})
+                           "{1e3}", "{0x10}", "{+1}", "{-}",  "{a}",   "{\"1\"}", "(1)",    "b1",       "b2:AA=="})
     EXPECT_EQ(refusal(text), ErrorCode::kInvalidData) << text;
   for (const char* text : {"{-1}", "{4611686018427387904}", "{18446744073709551615}", "{18446744073709551616}",
                            "{99999999999999999999999999999999999999999999999999999}", "{1,-9223372036854775808}"})
