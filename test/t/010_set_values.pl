@@ -77,7 +77,7 @@ $node->safe_psql('postgres', "COPY (SELECT u FROM kept WHERE id = 4) TO '$binary
 is($node->safe_psql('postgres', 'SELECT batmap_universe(w.u), w.u = k.u FROM wide w, kept k WHERE k.id = 4'), '4194304|t', 'COPY BINARY into a larger universe');
 my ($status, undef, $stderr) = $node->psql('postgres', "CREATE TABLE narrow (u batmap(1000)); COPY narrow FROM '$binary' (FORMAT binary)");
 isnt($status, 0, 'COPY BINARY into one that is too small is refused');
-like($stderr, qr/element 2000 is out of range for type batmap\(1024\)/, 'and the error names the element');
+like($stderr, qr/element 2000 is out of range for type batmap\(1000\)/, 'and the error names the element');
 
 # Logical replication, in text and in binary.
 for my $binary (qw(off on))
