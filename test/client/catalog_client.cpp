@@ -255,6 +255,11 @@ class Pool {
                           "(SELECT c::text::cstring FROM itemset_counts)",
                           "(SELECT c::text::cstring FROM episode_counts)",
                           "(SELECT c::text::cstring FROM join_counts)"};
+    for (const std::string type : {"json", "jsonb"})
+      for (const char* const text :
+           {"[]", "[1, 5, 9]", "[4611686018427387904]", "[null]", "[[1]]", "[1.5]", "{}", "null", "7", "\"{1}\""})
+        values_[type].push_back("'" + std::string(text) + "'::" + type);
+    values_["json"].push_back("(SELECT s::json FROM sets WHERE id = 4)");
     values_["bytea"] = {"'\\x'::bytea",
                         "decode(repeat('00', 1000), 'hex')",
                         "decode(repeat('ff', 5000000), 'hex')",
