@@ -508,7 +508,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
                                        "different items"};
   const PairCondition condition = spec.grouped ? spec.condition : spec.order;
   if (spec.self_join || condition != PairCondition::kNone)
-    ExplainPropertyText("Pairs", kPairs[static_cast<int>(condition)], es);
+    ExplainPropertyText("Returned Pairs", kPairs[static_cast<int>(condition)], es);
   int at = 0;
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);

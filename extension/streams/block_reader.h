@@ -11,7 +11,7 @@ namespace batmap::pg {
 struct BlockReader {
   /// Starts the run of the node if it has not been.
   /// @param values  columns of int8 that are wanted as they are
-  /// @param keys    columns whose values are wanted as keys, of 64 bits: equal values have equal keys
+  /// @param keys    columns whose values are wanted as keys, of 64 bits: equal values have equal keys. None is NULL in every row
   /// @return false: these columns, or the rows of this run, must be read one row at a time
   bool (*start)(CustomScanState* node, ColumnSet values, ColumnSet keys);
   /// Takes all rows that lie in memory, and lets the run find more if there are none. To be called after start().

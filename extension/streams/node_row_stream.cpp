@@ -255,10 +255,14 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-bool start_blocks(CustomScanState* node, ColumnSet, ColumnSet) {
+bool start_blocks(CustomScanState* node, ColumnSet, ColumnSet keys) {
   StreamScan* const state = state_of(node);
   if (node->ss.ps.qual != nullptr) return false;
   if (!state->opened) open_stream(state);
+  const TupleTableSlot* const slot = node->ss.ss_ScanTupleSlot;
+  const int columns = Min(slot->tts_tupleDescriptor->natts, RowBlock::kMaxColumns);
+  for (int k = 0; k < columns; ++k)
+    if ((keys & one(k)) != 0 && slot->tts_isnull[k]) return false;
   return true;
 }
 
@@ -341,6 +345,12 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 }  // namespace
 
 bool is_row_stream(const CustomPath* path) { return path->methods == &kPathMethods; }
+
+bool returns_pairs(PlannerInfo* root, const CustomPath* path) {
+  const RangeTblEntry* const entry = planner_rt_fetch(path->path.parent->relid, root);
+  const auto* const call = castNode(FuncExpr, linitial_node(RangeTblFunction, entry->functions)->funcexpr);
+  return table_function(call->funcid)->ranked_columns() != 0;
+}
 
 const BlockReader* row_stream_blocks(const CustomScanState* node) {
   return node->methods == &kExecMethods ? &kBlockReader : nullptr;

@@ -16,6 +16,8 @@ namespace batmap::pg {
 void install_row_stream_node();
 
 bool is_row_stream(const CustomPath* path);
+/// Are its rows pairs, and their columns of int8 items and counts?
+bool returns_pairs(PlannerInfo* root, const CustomPath* path);
 /// @return nullptr: it is another node
 const BlockReader* row_stream_blocks(const CustomScanState* node);
 

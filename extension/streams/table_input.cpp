@@ -49,7 +49,8 @@ std::optional<int64_t> Arguments::min_count(int index) const {
   if (!is_float) return int8(index);
   const double value = DatumGetFloat8(datum(index));
   constexpr double kEnd = 9223372036854775808.0;
-  if (!(value >= -kEnd && value < kEnd) || value != std::trunc(value))
+  if (value >= kEnd) return INT64_MAX;  // no item is so frequent
+  if (!(value >= -kEnd) || value != std::trunc(value))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be a whole number, not %g", value),
                     errhint("A fraction of the transactions is min_support.")));
   return static_cast<int64_t>(value);

@@ -78,7 +78,8 @@ void* grow_block(void* block, size_t bytes, size_t more_bytes) {
     return larger;
   }
   // The pages move to the addresses that were just reserved, which a sanitizer has thus seen.
-  // If that fails, the addresses are not given back: the call may have unmapped them, and another thread have mapped them since.
+  // If that fails, the addresses are not given back, although they count as memory: the call may have unmapped them, and another
+  // thread have mapped them since.
   if (mremap(block, bytes, more_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, larger) == MAP_FAILED) throw std::bad_alloc();
   ask_for_huge_pages(larger, more_bytes);
   return larger;

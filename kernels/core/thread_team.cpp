@@ -178,7 +178,7 @@ void parallel_for(const ExecutionOptions& options, size_t tasks, const std::func
   };
 
   Helpers helpers(options);
-  if (tasks > 1) helpers.start(std::min(static_cast<size_t>(std::max(options.threads, 1)), tasks) - 1, work);
+  if (tasks > 1) helpers.start(helpers_wanted(options, tasks), work);
   work(0);
   helpers.join();
   if (failure) std::rethrow_exception(failure);

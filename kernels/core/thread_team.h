@@ -29,6 +29,11 @@ void parallel_for(const ExecutionOptions& options, size_t tasks, const std::func
 
 class ThreadPool;
 
+/// How many threads have something to do beside the calling one. @param tasks  at least one
+inline size_t helpers_wanted(const ExecutionOptions& options, size_t tasks) {
+  return std::min(static_cast<size_t>(std::max(options.threads, 1)), tasks) - 1;
+}
+
 /// Threads that help the calling one: those of the run's pool, or of a pool for these helpers alone. If the budget is used up
 /// or the system refuses a thread, there are fewer than wanted, perhaps none. All their signals are blocked. The destructor
 /// joins.
@@ -93,8 +98,7 @@ class OrderedTasks {
 
   OrderedTasks(const ExecutionOptions& options, size_t tasks, size_t window, Body body)
       : cancel_(options.cancel), tasks_(tasks), window_(window < 1 ? 1 : window), body_(std::move(body)), helpers_(options) {
-    if (tasks > 1)
-      helpers_.start(std::min(static_cast<size_t>(options.threads), tasks) - 1, [this](int worker) { work(worker); });
+    if (tasks > 1) helpers_.start(helpers_wanted(options, tasks), [this](int worker) { work(worker); });
   }
   OrderedTasks(const OrderedTasks&) = delete;
   OrderedTasks& operator=(const OrderedTasks&) = delete;

@@ -122,6 +122,9 @@ SELECT groups(q) FROM (VALUES
     ($$SELECT x, count(*) FROM (SELECT a.item::numeric AS x, b.item AS y, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY 1$$),
     ($$SELECT x % 5 AS five, count(*) FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY x$$),
     ($$SELECT more, count(*) FROM (SELECT a.item, b.item, count(*) + 1 AS more FROM aggregate_rows a JOIN aggregate_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) p GROUP BY 1$$),
+    ($$SELECT support_count, count(*), min(a) FROM batmap_join_project('TABLE aggregate_rows', 'TABLE aggregate_rows', distinct_only => true) GROUP BY 1$$),
+    ($$SELECT x, count(*) FROM (SELECT CASE WHEN true THEN a.item::numeric(10, 2) ELSE NULL END AS x, b.item, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY x$$),
+    ($$SELECT x, count(*) FROM (SELECT a.item || '-' || b.item AS x, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) p GROUP BY x$$),
     ($$SELECT item_a, count(*) / (count(*) - 3) FROM batmap_pairs('TABLE aggregate_rows', 30) GROUP BY 1$$)) v (q);
 
 -- a function that changes something runs for each row

@@ -53,7 +53,7 @@ INSERT INTO shapes (query) VALUES
 ('SELECT a.prod, b.prod, count(DISTINCT a.ord), count(*) FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2 HAVING count(*) > 9'),
 ('SELECT a.prod, b.prod, sum(a.price) FILTER (WHERE b.is_new), count(*) FILTER (WHERE a.is_new AND b.qty > 2), avg(a.qty) FILTER (WHERE a.qty > 6)
     FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2'),
-('SELECT a.prod, b.prod, sum(CASE WHEN a.qty <> 0 THEN a.price * 2 - 1 END) FILTER (WHERE a.qty * 3 > 6 AND b.prod IS NOT NULL) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(CASE WHEN a.qty <> 0 THEN a.price * 2 - 1 END) FILTER (WHERE a.price * 3 > 6 AND a.qty > 0 AND b.prod IS NOT NULL) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
 ('SELECT a.prod, b.prod, sum(a.price) / count(*) AS mean FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2
     HAVING sum(a.price) > 100 AND count(*) >= 10 ORDER BY 3 DESC, 1, 2 LIMIT 20'),
 ('SELECT a.name, b.name, sum(a.price * b.price) FROM lines a JOIN lines b USING (ord) WHERE a.name < b.name GROUP BY 1, 2'),
@@ -81,9 +81,10 @@ INSERT INTO shapes (query) VALUES
 ('SELECT a.prod, b.prod, sum(1000 / a.n) FROM (SELECT * FROM failing WHERE n > 0 OR ord < 0) a JOIN lines b USING (ord) GROUP BY 1, 2'),
 ('SELECT a.prod, b.prod, sum(a.t::int8) FROM failing a JOIN lines b USING (ord) GROUP BY 1, 2'),
 ('SELECT a.prod, b.prod, sum(a.n) FILTER (WHERE a.t::numeric > 3) FROM failing a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.n + 9223372036854775807) FROM (SELECT * FROM failing WHERE n <> 0 OR ord < 0) a JOIN lines b USING (ord) GROUP BY 1, 2'),
 ('SELECT a.prod, b.prod, count(*), count(a.n / (a.prod + 1)), sum(a.n) FROM failing a JOIN lines b USING (ord) GROUP BY 1, 2');
 SELECT number, t.* FROM shapes, try(query) t WHERE query ~ 'failing' ORDER BY number;
-EXPLAIN (COSTS OFF) SELECT a.prod, b.prod, sum(a.n + a.prod * 2) FILTER (WHERE b.n > 0) FROM failing a JOIN failing b USING (ord) GROUP BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT a.prod, b.prod, sum(a.n) FILTER (WHERE b.n > 0 AND a.t < 'x') FROM failing a JOIN failing b USING (ord) GROUP BY 1, 2;
 SET client_min_messages = warning;
 SELECT * FROM batmap_explain_why('SELECT a.prod, b.prod, sum(1000 / a.n) FROM failing a JOIN failing b USING (ord) GROUP BY 1, 2');
 RESET client_min_messages;

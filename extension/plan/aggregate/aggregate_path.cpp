@@ -116,6 +116,8 @@ void make_trivial(SubqueryScan* scan) {
 
 /// The number of a column among the targets of a plan, from 1; 0: there is none.
 int column_number(const Plan* plan, const Var* column) {
+  // All columns, in their order. Their typmods may have changed since the query was parsed.
+  if (IsA(plan, SubqueryScan)) return column->varattno;
   const ListCell* cell;
   foreach (cell, plan->targetlist) {
     const auto* const target = lfirst_node(TargetEntry, cell);
@@ -165,6 +167,21 @@ double expected_groups(const RelOptInfo* output) {
   return output->pathlist == NIL ? 0 : static_cast<const Path*>(linitial(output->pathlist))->rows;
 }
 
+/// Has a column of a subquery that is a plain join no more values than the join has items, or counts? @param[out] values  estimated
+bool has_few_values(PlannerInfo* subroot, AttrNumber column, double rows, double& values) {
+  const TargetEntry* const target = get_tle_by_resno(subroot->processed_tlist, column);
+  if (target == nullptr) return false;
+  if (IsA(target->expr, Aggref)) {
+    const Oid function = castNode(Aggref, target->expr)->aggfnoid;
+    return function == F_COUNT_ || function == F_COUNT_ANY;
+  }
+  const Query* const query = subroot->parse;
+  List* const items = query->groupClause != NIL ? query->groupClause : query->distinctClause;
+  if (target->ressortgroupref == 0 || get_sortgroupref_clause_noerr(target->ressortgroupref, items) == nullptr) return false;
+  values = estimate_num_groups(subroot, list_make1(target->expr), rows, nullptr, nullptr);
+  return true;
+}
+
 /// What a group takes in the hash table, and with all its aggregates.
 constexpr double kGroupBytes = 64;
 double bytes_of_groups(double groups, int aggregates) { return groups * (kGroupBytes + aggregates * sizeof(Total)); }
@@ -182,11 +199,14 @@ void add_aggregate_path(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* 
   if (found.aggregates == NIL) return;
   double groups = 1;
   if (found.key != nullptr) {
-    if (is_row_stream(node) && found.key->vartype != INT8OID) return;
     groups = expected_groups(output);
-    // Groups stay in memory, as those of a hashed subplan do. There are no more of them than the run has items, or counts.
-    if (groups < 1 || bytes_of_groups(groups, list_length(found.aggregates)) > static_cast<double>(get_hash_memory_limit()))
+    // Groups stay in memory, as those of a hashed subplan do. So there may be no more of them than the run has items, or counts.
+    double values = groups;
+    if (groups < 1 || (is_row_stream(node) ? found.key->vartype != INT8OID || !returns_pairs(root, node)
+                                           : !has_few_values(input->subroot, found.key->varattno, rows->rows, values)))
       return;
+    const double bytes = bytes_of_groups(std::max(groups, values), list_length(found.aggregates));
+    if (bytes > static_cast<double>(get_hash_memory_limit())) return;
   }
 
   CustomPath* const path = makeNode(CustomPath);

@@ -55,14 +55,20 @@ bool is_number(Node* expression) {
   return type == INT2OID || type == INT4OID || type == INT8OID || type == NUMERICOID;
 }
 
-/// +, - and * of integers and numerics fail only beyond their types.
-bool is_arithmetic(const OpExpr* operation) {
-  if (operation->opno >= FirstGenbkiObjectId) return false;
-  const char* const name = get_opname(operation->opno);
-  const ListCell* cell;
-  foreach (cell, operation->args)
-    if (!is_number(node_of(lfirst(cell)))) return false;
-  return name != nullptr && strlen(name) == 1 && strchr("+-*", name[0]) != nullptr;
+/// Comparisons of numerics, and +, - and *, which fail beyond 131,072 digits only. Those of integers overflow.
+bool computes_numerics(const OpExpr* operation) {
+  switch (get_opcode(operation->opno)) {
+    case F_NUMERIC_EQ:
+    case F_NUMERIC_NE:
+    case F_NUMERIC_GT:
+    case F_NUMERIC_GE:
+    case F_NUMERIC_LT:
+    case F_NUMERIC_LE:
+    case F_NUMERIC_ADD:
+    case F_NUMERIC_SUB:
+    case F_NUMERIC_MUL: return true;
+    default: return false;
+  }
 }
 
 /// A function that is leakproof raises no errors.
@@ -89,9 +95,7 @@ bool may_fail(Node* node, void* context) {
       if (without_cast(node) == node && check_functions_in_node(node, is_fallible, nullptr)) return true;
       break;
     case T_OpExpr:
-      if (!is_arithmetic(castNode(OpExpr, node)) && get_op_btree_interpretation(castNode(OpExpr, node)->opno) == NIL &&
-          check_functions_in_node(node, is_fallible, nullptr))
-        return true;
+      if (!computes_numerics(castNode(OpExpr, node)) && check_functions_in_node(node, is_fallible, nullptr)) return true;
       break;
     case T_DistinctExpr:
     case T_NullIfExpr:

@@ -430,8 +430,8 @@ TEST(PairRun, RefusesParametersOutOfRange) {
   };
   add("threshold", true, [](PairQuery&) {});
   add("threshold", true, [](PairQuery& q) { q.include = std::vector<int64_t>{1}, q.max_results = 5; });
-  add("min_count and min_support", true, [](PairQuery& q) { q.min_count = 1, q.min_support = 0.5; });
-  add("min_count and min_support", true, [](PairQuery& q) { q.min_count = 1, q.min_support = 0.5, q.top_k = 3; });
+  add("exclude each other", true, [](PairQuery& q) { q.min_count = 1, q.min_support = 0.5; });
+  add("exclude each other", true, [](PairQuery& q) { q.min_count = 1, q.min_support = 0.5, q.top_k = 3; });
   for (const int64_t bad : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
     add("min_count", false, [&](PairQuery& q) { q.min_count = bad; });
     add("top_k", false, [&](PairQuery& q) { q.top_k = bad; });
