@@ -55,6 +55,33 @@ bool is_number(Node* expression) {
   return type == INT2OID || type == INT4OID || type == INT8OID || type == NUMERICOID;
 }
 
+/// The operator int8 * int8, which has no name in the headers of the server.
+constexpr Oid kInt8Times = 686;
+
+/// A product of two integers of 32 bits or less as one of 64 bits, which does not overflow. @return another expression as it is
+/// @param[out] bytes  of the type of the product; 0: it is none
+Node* widened(Node* expression, int& bytes) {
+  if (!IsA(expression, OpExpr) || !is_product(castNode(OpExpr, expression), bytes) || bytes == 0 || bytes > 4) {
+    bytes = 0;
+    return expression;
+  }
+  const List* const factors = castNode(OpExpr, expression)->args;
+  Expr* const product =
+      make_opclause(kInt8Times, INT8OID, false, reinterpret_cast<Expr*>(as_int8(node_of(linitial(factors)))),
+                    reinterpret_cast<Expr*>(as_int8(node_of(lsecond(factors)))), InvalidOid, InvalidOid);
+  castNode(OpExpr, product)->opfuncid = F_INT8MUL;
+  return node_of(product);
+}
+
+bool is_widened(const OpExpr* operation) {
+  const ListCell* cell;
+  foreach (cell, operation->args) {
+    const auto* const factor = static_cast<const FuncExpr*>(lfirst(cell));
+    if (!IsA(factor, FuncExpr) || (factor->funcid != F_INT8_INT2 && factor->funcid != F_INT8_INT4)) return false;
+  }
+  return operation->opno == kInt8Times;
+}
+
 /// Comparisons of numerics, and +, - and *, which fail beyond 131,072 digits only. Those of integers overflow.
 bool computes_numerics(const OpExpr* operation) {
   switch (get_opcode(operation->opno)) {
@@ -95,7 +122,9 @@ bool may_fail(Node* node, void* context) {
       if (without_cast(node) == node && check_functions_in_node(node, is_fallible, nullptr)) return true;
       break;
     case T_OpExpr:
-      if (!computes_numerics(castNode(OpExpr, node)) && check_functions_in_node(node, is_fallible, nullptr)) return true;
+      if (!computes_numerics(castNode(OpExpr, node)) && !is_widened(castNode(OpExpr, node)) &&
+          check_functions_in_node(node, is_fallible, nullptr))
+        return true;
       break;
     case T_DistinctExpr:
     case T_NullIfExpr:
@@ -119,7 +148,7 @@ struct Parts {
 bool split_argument(PlannerInfo* root, const JoinProjectQuery& query, Node* argument, Parts& parts) {
   const int side = side_of(root, query, argument);
   if (side >= 0) {
-    parts.factors[side] = without_cast(argument);
+    parts.factors[side] = widened(without_cast(argument), parts.bytes);
     return is_number(parts.factors[side]);
   }
   if (!IsA(argument, OpExpr) || !is_product(castNode(OpExpr, argument), parts.bytes)) return false;
