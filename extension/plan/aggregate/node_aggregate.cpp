@@ -36,6 +36,7 @@ struct Aggregate {
 constexpr size_t kNullGroup = 0;
 constexpr size_t kFirstGroup = 1;
 
+/// The groups by their keys.
 struct Groups {
   Groups()
       : meter(memory_limit_bytes(), session_memory()),
