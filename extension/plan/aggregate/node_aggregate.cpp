@@ -313,7 +313,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
   auto* const key =
       reinterpret_cast<Node*>(makeVarFromTargetEntry(INDEX_VAR, linitial_node(TargetEntry, scan->custom_scan_tlist)));
-  ExplainPropertyText("Group Key", deparse_expression(key, names, es->verbose || list_length(es->rtable) > 1, false), es);
+  ExplainPropertyText("Group Key", deparse_expression(key, names, es->verbose, false), es);
 }
 
 const CustomExecMethods kExecMethods =
