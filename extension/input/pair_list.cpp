@@ -5,6 +5,7 @@
 
 #include "extension/input/packed_plan.h"
 #include "extension/input/row_reader.h"
+#include "extension/server/equality.h"
 
 #include "extension/server/pg.h"
 
@@ -65,10 +66,7 @@ void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& 
 }
 
 void check_collations(Oid first, Oid second) {
-  const auto deterministic = [](Oid collation) {
-    return !OidIsValid(collation) || get_collation_isdeterministic(collation);
-  };
-  if (first == second || (deterministic(first) && deterministic(second))) return;
+  if (first == second || (is_deterministic(first) && is_deterministic(second))) return;
   ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH), errmsg("the items cannot be compared: their collations differ"),
                   errhint("Give one of the columns the COLLATE clause of the other.")));
 }

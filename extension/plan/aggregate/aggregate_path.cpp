@@ -6,6 +6,7 @@
 #include "extension/plan/aggregate/node_aggregate.h"
 #include "extension/plan/aggregate/totals.h"
 #include "extension/plan/node_join_project.h"
+#include "extension/server/equality.h"
 #include "extension/server/plan_numbers.h"
 #include "extension/server/settings.h"
 #include "extension/streams/node_row_stream.h"
@@ -61,9 +62,7 @@ const Var* key_of(const PlannerInfo* root, Index relation) {
       castNode(const Var, key)->varlevelsup != 0 || castNode(const Var, key)->varattno <= 0)
     return nullptr;
   const auto* const column = castNode(const Var, key);
-  const bool is_deterministic = !OidIsValid(column->varcollid) || get_collation_isdeterministic(column->varcollid);
-  const bool is_default = lookup_type_cache(column->vartype, TYPECACHE_EQ_OPR)->eq_opr == clause->eqop;
-  return is_deterministic && is_default && clause->hashable ? column : nullptr;
+  return clause->hashable && is_own_equality(clause->eqop, column->vartype, column->varcollid) ? column : nullptr;
 }
 
 Aggregation aggregation_of(const PlannerInfo* root, const RelOptInfo* input, const RelOptInfo* output) {

@@ -3,6 +3,7 @@
 
 #include "extension/input/run_costs.h"
 #include "extension/kept/kept_answer.h"
+#include "extension/server/equality.h"
 #include "extension/server/settings.h"
 #include "extension/streams/pair_stream.h"
 #include "extension/types/pair_counts_datum.h"
@@ -44,12 +45,6 @@ bool is_filtered_by(PlannerInfo* root, const RelOptInfo* rel, const Node* filter
     if (rel->relid != 1) ChangeVarNodes(reinterpret_cast<Node*>(must), 1, static_cast<int>(rel->relid), 0);
   }
   return list_difference(has, must) == NIL && list_difference(must, has) == NIL;
-}
-
-/// Kept counts tell transactions apart by the operators of pg_catalog.
-bool joins_by_equality(Oid type, Oid collation, Oid operator_oid) {
-  if (OidIsValid(collation) && !get_collation_isdeterministic(collation)) return false;
-  return lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr == operator_oid;
 }
 
 /// Does the query count what kept counts say of any table?
@@ -111,8 +106,8 @@ KeptInput kept_input(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   const Oid owner = kept != nullptr ? kept->owner : InvalidOid;
   const Node* const filter = kept != nullptr ? static_cast<const Node*>(copyObjectImpl(kept->filter)) : nullptr;
   if (kept != nullptr && kept->tid == tid && kept->item == item && !kept->has_texts &&
-      joins_by_equality(kept->tid_type, TupleDescAttr(RelationGetDescr(table), tid - 1)->attcollation,
-                        linitial_oid(query.key_operators)) &&
+      is_own_equality(linitial_oid(query.key_operators), kept->tid_type,
+                      TupleDescAttr(RelationGetDescr(table), tid - 1)->attcollation) &&
       is_filtered_by(root, side.rel, filter, owner)) {
     input = {entry->relid, companions.counts, reading_cost(companions)};
   }

@@ -5,6 +5,7 @@
 
 #include "extension/input/key_column.h"
 #include "extension/plan/query/join_sides.h"
+#include "extension/server/equality.h"
 
 #include "extension/server/pg.h"
 
@@ -12,17 +13,12 @@ namespace batmap::pg {
 
 namespace {
 
-bool is_deterministic(Oid collation) { return !OidIsValid(collation) || get_collation_isdeterministic(collation); }
-
-/// Is it the equality that the hash tables of the extension use?
-bool is_default_equality(Oid equals, Oid type) { return lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr == equals; }
-
 bool append_item(PlannerInfo* root, JoinProjectQuery& query, Node* expression, Oid equals, int ref) {
   const int side = side_of(root, query, expression);
   if (side < 0) return query.refuse(Refusal::kGroupReadsBoth, expression);
   if (!is_plain(expression)) return query.refuse(Refusal::kGroupVolatile, expression);
-  if (!OidIsValid(equals) || !is_default_equality(equals, exprType(expression)) ||
-      !op_hashjoinable(equals, exprType(expression)) || !is_deterministic(exprCollation(expression)))
+  const Oid type = exprType(expression);
+  if (!is_own_equality(equals, type, exprCollation(expression)) || !op_hashjoinable(equals, type))
     return query.refuse(Refusal::kGroupEquality, expression);
   query.sides[side].items = lappend(query.sides[side].items, expression);
   query.sides[side].item_operators = lappend_oid(query.sides[side].item_operators, equals);
@@ -51,9 +47,9 @@ bool add_key(JoinProjectQuery& query, const RestrictInfo* clause) {
     for (Node*& key : keys) key = as_int8(key);
     equals = get_opfamily_member(INTEGER_BTREE_FAM_OID, INT8OID, INT8OID, BTEqualStrategyNumber);
   }
-  if (!is_default_equality(equals, exprType(keys[0]))) return false;
-  if (!is_plain(keys[0]) || !is_plain(keys[1]) || !is_deterministic(equality->inputcollid) ||
-      !is_deterministic(exprCollation(keys[0])) || !is_deterministic(exprCollation(keys[1])))
+  if (!is_own_equality(equals, exprType(keys[0]), equality->inputcollid)) return false;
+  if (!is_plain(keys[0]) || !is_plain(keys[1]) || !is_deterministic(exprCollation(keys[0])) ||
+      !is_deterministic(exprCollation(keys[1])))
     return false;
   for (int side = 0; side < 2; ++side) query.sides[side].keys = lappend(query.sides[side].keys, keys[side]);
   query.key_operators = lappend_oid(query.key_operators, equals);
