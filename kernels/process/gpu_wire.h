@@ -14,7 +14,7 @@ namespace batmap::process {
 
 inline constexpr uint32_t kMagic = 0x75706742;  // "Bgpu"
 /// Changes with every change of a packet, an operation or the module's ABI.
-inline constexpr uint32_t kProtocol = (1u << 16) | kAcceleratorAbi;
+inline constexpr uint32_t kProtocol = (2u << 16) | kAcceleratorAbi;
 
 /// The shared memory of a channel: a header, what the session sends, what the process answers.
 inline constexpr size_t kHeaderBytes = 4096;
@@ -40,7 +40,7 @@ enum class Op : uint32_t {
   kAddRows,    // args: rows
   kAddSets,    // args: sets, width, stash elements. Cardinalities, begins, stash
   kAddPlanes,  // args: offset. Bytes
-  kBuild,      // answer: supports
+  kBuild,      // args: rows, as of kAddRows. Answer: supports
   kCountRows,  // args: first, last, threshold. Answer: DevicePair[]
   kCountList,  // args: size. Arrays a and b; answer: counts
   kPairTimes,  // reply: two doubles

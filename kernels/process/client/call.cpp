@@ -19,12 +19,14 @@ using Clock = std::chrono::steady_clock;
 Call::Call(const std::shared_ptr<Link>& link, Op op, RemoteJob* job, bool for_rows) : link_(link), job_(job) {
   request_.op = op;
   if (job != nullptr) request_.job = job->number;
-  channel_ = link->borrow(job, for_rows);
   try {
-    if (channel_->sending != nullptr) finish_rows();
-    if (channel_->filling == nullptr || (for_rows && channel_->filling.get() == job)) return;
-    start_rows();
-    finish_rows();
+    do {
+      channel_ = link->borrow(job, for_rows);
+      if (channel_->unanswered != nullptr) catch_up();
+      if (channel_ == nullptr || channel_->filling == nullptr || (for_rows && channel_->filling.get() == job)) continue;
+      leave_rows();
+      catch_up();
+    } while (channel_ == nullptr);
   } catch (...) {
     if (channel_ != nullptr) drop();
     throw;
@@ -93,43 +95,54 @@ Reply& Call::receive(RemoteJob* job, bool has_patience) {
   return reply_;
 }
 
-void Call::start_rows() {
+void Call::leave(const Request& request, const std::shared_ptr<RemoteJob>& job) {
+  try {
+    send(request, -1);
+  } catch (const CallFailure& failure) {
+    untie(*job, &failure);
+    throw;
+  }
+  is_under_way_ = false;
+  channel_->unanswered = job;
+}
+
+void Call::leave_rows() {
   const std::shared_ptr<RemoteJob> job = std::move(channel_->filling);
   Request rows;
   rows.op = Op::kAddRows;
   rows.job = job->number;
   rows.args[0] = std::exchange(channel_->rows, 0);
-  try {
-    send(rows, -1);
-  } catch (const CallFailure& failure) {
-    end_rows(*job, &failure);
-    throw;
-  }
-  is_under_way_ = false;
-  channel_->sending = job;
+  leave(rows, job);
 }
 
-void Call::finish_rows() {
-  const std::shared_ptr<RemoteJob> job = std::move(channel_->sending);
+size_t Call::take_rows() {
+  const std::shared_ptr<RemoteJob> job = std::move(channel_->filling);
+  untie(*job, nullptr);
+  return std::exchange(channel_->rows, 0);
+}
+
+void Call::catch_up() {
+  const std::shared_ptr<RemoteJob> job = std::move(channel_->unanswered);
   is_under_way_ = true;
   try {
     receive(job.get(), !job->is_over());
   } catch (const CallFailure& failure) {
-    end_rows(*job, &failure);
-    if (channel_ == nullptr) throw;
+    untie(*job, &failure);
+    // The end of another job may take longer than anybody waits for it; the channel is gone then.
+    if (channel_ == nullptr && !(failure.status == AcceleratorStatus::kCancelled && job->is_over())) throw;
     reply_ = {};
     return;
   } catch (...) {
-    end_rows(*job, nullptr);
+    untie(*job, nullptr);
     throw;
   }
-  end_rows(*job, nullptr);
+  untie(*job, nullptr);
   reply_ = {};
 }
 
-/// The channel has none any more.
-void Call::end_rows(RemoteJob& job, const CallFailure* failure) {
-  link_->forget_rows(job);
+/// The channel has nothing of the job any more.
+void Call::untie(RemoteJob& job, const CallFailure* failure) {
+  link_->untie(job);
   if (failure == nullptr) return;
   const std::lock_guard lock(job.mutex);
   if (job.failed != AcceleratorStatus::kOk) return;
@@ -176,10 +189,15 @@ void close(RemoteJob* given, Op op) noexcept {
     const std::lock_guard lock(link->mutex);
     for (const auto& channel : link->idle) {
       if (channel->filling == job) channel->filling = nullptr, channel->rows = 0, --job->channels;
-      if (channel->sending == job) channel->header().cancel.store(1, std::memory_order_relaxed);
+      if (channel->unanswered == job) channel->header().cancel.store(1, std::memory_order_relaxed);
     }
   }
-  if (!link->is_broken) guarded(nullptr, [&] { Call(*job, op).run(false); });
+  if (!link->is_broken)
+    guarded(nullptr, [&] {
+      Call call(*job, op);
+      link->tie(*job);
+      call.leave(job);
+    });
   link->end_job();
   job->link.reset();
 }

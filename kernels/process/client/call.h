@@ -17,9 +17,11 @@ class Call {
  public:
   Call(const std::shared_ptr<Link>& link, Op op, RemoteJob* job, bool for_rows = false);
   Call(RemoteJob& job, Op op) : Call(job.link, op, &job) {}
-  /// For the rows of a borrowed channel.
-  Call(const std::shared_ptr<Link>& link, std::unique_ptr<Channel> channel)
-      : link_(link), job_(nullptr), channel_(std::move(channel)) {}
+  /// On a borrowed channel.
+  Call(RemoteJob& job, Op op, std::unique_ptr<Channel> channel) : link_(job.link), job_(&job), channel_(std::move(channel)) {
+    request_.op = op;
+    request_.job = job.number;
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call();
@@ -42,16 +44,22 @@ class Call {
     return {reinterpret_cast<const T*>(data), reply_.bytes / sizeof(T)};
   }
 
-  /// Sends the rows that wait in the channel, whose job may be another. A failure is the job's, and is said by its next call.
-  void start_rows();
-  /// Waits for the reply.
-  void finish_rows();
+  /// Sends the request and does not wait: the reply is received when the channel is needed again. A failure is the job's, and
+  /// is said by its next call.
+  void leave(const std::shared_ptr<RemoteJob>& job) { leave(request_, job); }
+  /// The same for the rows that wait in the channel, whose job may be another.
+  void leave_rows();
+  /// Takes the rows that wait in the channel along with the request. @return how many these are
+  size_t take_rows();
+  /// Receives the reply that was not waited for. Gives the channel up if the end of a job takes too long.
+  void catch_up();
 
  private:
   void send(const Request& request, int file);
+  void leave(const Request& request, const std::shared_ptr<RemoteJob>& job);
   /// @param job  whose stop ends the waiting; may be null
   Reply& receive(RemoteJob* job, bool has_patience);
-  void end_rows(RemoteJob& job, const CallFailure* failure);
+  void untie(RemoteJob& job, const CallFailure* failure);
   void drop();
   [[noreturn]] void lose();
 
@@ -123,7 +131,7 @@ Handle* keep(const std::shared_ptr<RemoteJob>& job) {
   return reinterpret_cast<Handle*>(job.get());
 }
 
-/// Ends a job. Rows that still wait are not sent. @param given  may be null
+/// Ends a job. Rows that still wait are not sent, and nobody waits for the end. @param given  may be null
 void close(RemoteJob* given, Op op) noexcept;
 
 /// Hands an answer to a sink of the ABI.

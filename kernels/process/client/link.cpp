@@ -19,6 +19,13 @@ constexpr size_t kChannelRows = kAreaRows / 2;  // of a job, for each channel th
 
 }  // namespace
 
+bool Channel::is_free() const {
+  if (filling != nullptr) return false;
+  if (unanswered == nullptr) return true;
+  pollfd reply{socket.number(), POLLIN, 0};
+  return poll(&reply, 1, 0) > 0;
+}
+
 std::unique_ptr<Channel> Link::open_channel(Reply& reply) {
   auto channel = std::make_unique<Channel>();
   channel->socket = connect_to(options.socket);
@@ -61,13 +68,19 @@ std::unique_ptr<Channel> Link::borrow(RemoteJob* job, bool for_rows) {
     if (is_broken) throw CallFailure{AcceleratorStatus::kFailed, "the GPU process has ended"};
     const auto first = [&](auto is_it) { return std::ranges::find_if(idle, is_it); };
     const auto with_rows = first([&](const auto& c) { return for_rows && c->filling.get() == job; });
-    const auto empty = first([](const auto& c) { return c->filling == nullptr && c->sending == nullptr; });
+    const auto free = first([](const auto& c) { return c->is_free(); });
+    const auto ending = first(
+        [&](const auto& c) { return c->unanswered != nullptr && c->unanswered.get() != job && c->unanswered->is_over(); });
     // The rows of a small job wait for one another rather than for new channels.
     const uint64_t wanted = for_rows ? 1 + job->rows / kChannelRows : kOwnChannels;
     const bool may_open = channels < std::min<uint64_t>(wanted, kOwnChannels);
     // The last one has been given back before all others.
     const auto oldest = idle.empty() ? idle.end() : idle.end() - 1;
-    const auto best = with_rows != idle.end() ? with_rows : empty != idle.end() ? empty : may_open ? idle.end() : oldest;
+    const auto best = with_rows != idle.end() ? with_rows
+                      : free != idle.end()    ? free
+                      : ending != idle.end()  ? ending
+                      : may_open              ? idle.end()
+                                              : oldest;
     if (best != idle.end()) return take(best);
     if (may_open) break;
     if (job != nullptr && job->is_to_stop()) throw CallFailure{AcceleratorStatus::kCancelled, "run cancelled"};
@@ -96,7 +109,7 @@ std::unique_ptr<Channel> Link::borrow_with_rows(RemoteJob& job) {
   std::unique_lock lock(mutex);
   while (job.channels > 0 && !is_broken) {
     auto found = std::ranges::find_if(idle, [&](const auto& c) { return c->filling.get() == &job; });
-    if (found == idle.end()) found = std::ranges::find_if(idle, [&](const auto& c) { return c->sending.get() == &job; });
+    if (found == idle.end()) found = std::ranges::find_if(idle, [&](const auto& c) { return c->unanswered.get() == &job; });
     if (found != idle.end()) return take(found);
     if (job.is_to_stop()) throw CallFailure{AcceleratorStatus::kCancelled, "run cancelled"};
     channel_free.wait_for(lock, std::chrono::milliseconds(kLookMs));
@@ -117,12 +130,12 @@ void Link::give_back(std::unique_ptr<Channel> channel) {
   channel_free.notify_one();
 }
 
-void Link::note_rows(RemoteJob& job) {
+void Link::tie(RemoteJob& job) {
   const std::lock_guard lock(mutex);
   ++job.channels;
 }
 
-void Link::forget_rows(RemoteJob& job) {
+void Link::untie(RemoteJob& job) {
   const std::lock_guard lock(mutex);
   --job.channels;
   channel_free.notify_all();

@@ -1,6 +1,6 @@
 // A session with the GPU process: its channels, which are borrowed for calls, and its jobs. Rows of a job wait in a channel
-// until there is a megabyte of them. Then they are sent, and the reply is received when the channel is needed again.
-// Source: ours.
+// until there is a megabyte of them. Nobody waits for the reply to such rows, nor for the end of a job: it is received when
+// the channel is needed again. Source: ours.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ struct RemoteJob {
   uint64_t number = 0;
   uint32_t items = 0;   // of a job of pairs
   uint64_t rows = 0;    // the same: so many will be sent at most
-  size_t channels = 0;  // that have its rows, waiting or on their way; guarded by the link's mutex
+  size_t channels = 0;  // that have its rows, or owe a reply to it; guarded by the link's mutex
   std::mutex mutex;     // guards the following
   bool is_closed = false;
   bool (*stop)(void*) = nullptr;
@@ -58,12 +58,14 @@ struct Channel {
   SharedMemory memory;
   std::shared_ptr<RemoteJob> filling;  // its rows wait in the area
   size_t rows = 0;
-  std::shared_ptr<RemoteJob> sending;  // its rows are on their way: a reply is still to come
-  bool is_used = true;                 // since the session was without a job
+  std::shared_ptr<RemoteJob> unanswered;  // its rows, or its end, were sent: the reply is still to come
+  bool is_used = true;                    // since the session was without a job
 
   ChannelHeader& header() { return *reinterpret_cast<ChannelHeader*>(memory.data()); }
   std::byte* area() { return memory.data() + kHeaderBytes; }
   std::byte* answers() { return memory.data() + kHeaderBytes + kAreaBytes; }
+  /// Could a call begin at once?
+  bool is_free() const;
 };
 
 /// Thread-safe.
@@ -81,17 +83,17 @@ struct Link {
 
   /// @return nullptr: no process, or it refused
   std::unique_ptr<Channel> open_channel(Reply& reply);
-  /// A channel for one call: one whose rows of the job wait, if `for_rows`; else an empty one, or a new one, or the one
-  /// that was given back before all others. @throws CallFailure
+  /// A channel for one call: one whose rows of the job wait, if `for_rows`; else a free one, or one that ends a job, or a new
+  /// one, or the one that was given back before all others. @throws CallFailure
   std::unique_ptr<Channel> borrow(RemoteJob* job, bool for_rows);
-  /// A channel with rows of the job, waiting if there are such, or else on their way. Waits if all of these are borrowed.
+  /// A channel that owes a reply to the job or has its rows: these first. Waits if all of them are borrowed.
   /// @return nullptr: no channel has any more, or the process has ended. @throws CallFailure if the job is to stop
   std::unique_ptr<Channel> borrow_with_rows(RemoteJob& job);
   void give_back(std::unique_ptr<Channel> channel);
-  /// One more channel has rows of the job.
-  void note_rows(RemoteJob& job);
+  /// One more channel has rows of the job, or owes it a reply.
+  void tie(RemoteJob& job);
   /// One channel less.
-  void forget_rows(RemoteJob& job);
+  void untie(RemoteJob& job);
   void begin_job();
   /// The session keeps the channels that its last jobs have used, as the next ones may need as many. It gives up the others:
   /// they have megabytes.

@@ -2,7 +2,9 @@
 #include "process/client/calls.h"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "process/client/call.h"
 
@@ -43,9 +45,9 @@ AcceleratorStatus add_rows(DevicePairs* pairs, const uint32_t* tids, const uint3
       channel.rows += now;
       if (channel.filling == nullptr) {
         channel.filling = job.self;
-        job.link->note_rows(job);
+        job.link->tie(job);
       }
-      if (channel.rows == kAreaRows) call.start_rows();
+      if (channel.rows == kAreaRows) call.leave_rows();
     }
     throw_if_failed(job);
   });
@@ -94,26 +96,28 @@ AcceleratorStatus add_planes(DevicePairs* pairs, uint64_t offset, const PlanePie
   });
 }
 
-/// Sends what waits in channels, all at once, and waits until all rows have arrived.
-void send_all_rows(RemoteJob& job) {
-  while (std::unique_ptr<Channel> channel = job.link->borrow_with_rows(job)) {
-    const bool is_waiting = channel->filling != nullptr;
-    Call call(job.link, std::move(channel));
-    if (is_waiting)
-      call.start_rows();
-    else
-      call.finish_rows();
-  }
-}
-
+/// Sends what waits in channels, all at once, and waits until it has arrived. The rows of one channel travel with the request.
 AcceleratorStatus build(DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why) {
   return guarded(why, [&] {
     RemoteJob& job = job_of(pairs);
-    send_all_rows(job);
+    std::optional<Call> call;
+    while (std::unique_ptr<Channel> channel = job.link->borrow_with_rows(job)) {
+      const bool is_waiting = channel->filling != nullptr;
+      if (is_waiting && !call) {
+        call.emplace(job, Op::kBuild, std::move(channel));
+        call->args()[0] = call->take_rows();
+        continue;
+      }
+      Call other(job, Op::kAddRows, std::move(channel));
+      if (is_waiting)
+        other.leave_rows();
+      else
+        other.catch_up();
+    }
     throw_if_failed(job);
-    Call call(job, Op::kBuild);
-    call.run();
-    std::ranges::copy(call.answer<uint32_t>(job.items), supports);
+    if (!call) call.emplace(job, Op::kBuild);
+    call->run();
+    std::ranges::copy(call->answer<uint32_t>(job.items), supports);
   });
 }
 

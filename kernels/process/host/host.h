@@ -109,6 +109,7 @@ class Host {
   bool answer(Channel& channel, const Request& request, File file);
   void call(Channel& channel, const Request& request, Arrays arrays, Reply& reply);
   void call_pairs(Channel& channel, const Request& request, Arrays arrays, Reply& reply);
+  void add_rows(Channel& channel, const Request& request, Job& job, Reply& reply);
   void call_episodes(Channel& channel, const Request& request, Arrays arrays, Reply& reply);
   void call_itemsets(Channel& channel, const Request& request, Arrays arrays, Reply& reply);
   std::shared_ptr<Job> open(Channel& channel, JobKind kind, Reply& reply,

@@ -29,6 +29,20 @@ uint32_t largest(std::span<const uint32_t> values) {
 
 }  // namespace
 
+/// The rows lie in the channel. The caller holds the job.
+void Host::add_rows(Channel& channel, const Request& request, Job& job, Reply& reply) {
+  const uint64_t rows = request.args[0];
+  const DevicePairJob& about = job.pairs;
+  require(rows <= kAreaRows && about.method != DeviceMethod::kBatmap && !job.is_complete, "rows");
+  require(request.has_file == 0 && job.rows.fetch_add(rows) + rows <= about.rows, "more rows than were announced");
+  const auto* const tids = reinterpret_cast<const uint32_t*>(channel.area());
+  const uint32_t* const items = tids + kAreaRows;
+  require(rows == 0 || (largest({tids, rows}) < about.tid_slots && largest({items, rows}) < about.items),
+          "a row is outside of the job");
+  note_bytes(channel, about.devices[0], rows * 2 * sizeof(uint32_t));
+  reply.status = api_->add_rows(static_cast<DevicePairs*>(job.handle), tids, items, rows, &reply.why);
+}
+
 void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, Reply& reply) {
   if (request.op == Op::kOpenPairs) {
     DevicePairJob given = *arrays.next<DevicePairJob>(1);
@@ -79,18 +93,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
   const DevicePairJob& about = job->pairs;
   const bool is_of_sets = about.method == DeviceMethod::kBatmap;
   switch (request.op) {
-    case Op::kAddRows: {
-      const uint64_t rows = request.args[0];
-      require(rows <= kAreaRows && !is_of_sets && !job->is_complete, "rows");
-      require(request.has_file == 0 && job->rows.fetch_add(rows) + rows <= about.rows, "more rows than were announced");
-      const auto* const tids = reinterpret_cast<const uint32_t*>(channel.area());
-      const uint32_t* const items = tids + kAreaRows;
-      require(rows == 0 || (largest({tids, rows}) < about.tid_slots && largest({items, rows}) < about.items),
-              "a row is outside of the job");
-      note_bytes(channel, about.devices[0], rows * 2 * sizeof(uint32_t));
-      reply.status = api_->add_rows(pairs, tids, items, rows, &reply.why);
-      return;
-    }
+    case Op::kAddRows: add_rows(channel, request, *job, reply); return;
     case Op::kAddSets: {
       const uint64_t sets = request.args[0];
       const uint64_t width = request.args[1];
@@ -137,7 +140,9 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
     }
     case Op::kBuild: {
       require(!job->is_complete && job->has_sets == is_of_sets && job->planes.has(0, job->plane_bytes), "nothing to build");
+      if (request.args[0] > 0) add_rows(channel, request, *job, reply);
       job->is_complete = true;
+      if (reply.status != AcceleratorStatus::kOk) return;
       const uint64_t bytes = uint64_t{about.items} * sizeof(uint32_t);
       auto* const supports = reinterpret_cast<uint32_t*>(channel.answer(bytes));
       if (supports == nullptr) throw std::bad_alloc();

@@ -427,6 +427,29 @@ TEST_F(GpuClient, RowsOnTheirWayDoNotKeepASession) {
   api.close_pairs(next);
 }
 
+TEST_F(GpuClient, NobodyWaitsForTheEndOfAJob) {
+  GpuProcess gpu([](process::HostOptions& options) {
+    options.load = [](std::string&) -> const AcceleratorApi* {
+      static AcceleratorApi api = *FakeItemsets::accelerator();
+      api.close_pairs = [](DevicePairs* pairs) {
+        usleep(300'000);
+        FakeItemsets::accelerator()->close_pairs(pairs);
+      };
+      return &api;
+    };
+  });
+  gpu.connect();
+  DevicePairs* const pairs = small_job(pair_job());
+  EXPECT_EQ(count(pairs).pairs, 1u);
+  const auto start = Clock::now();
+  process::client_api()->close_pairs(pairs);
+  EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(250));
+  DevicePairs* const next = small_job(pair_job());
+  EXPECT_GT(Clock::now() - start, std::chrono::milliseconds(250)) << "on the channel that ends the first job";
+  EXPECT_EQ(count(next).pairs, 1u);
+  process::client_api()->close_pairs(next);
+}
+
 TEST_F(GpuClient, ADeviceFails) {
   Fake::state().answer[Fake::kCountRows] = AcceleratorStatus::kFailed;
   GpuProcess gpu;

@@ -258,6 +258,25 @@ TEST_F(GpuHost, NothingIsTakenInAfterABuildThatFailed) {
   EXPECT_EQ(gpu.end(), process::kExitEnded);
 }
 
+TEST_F(GpuHost, RowsComeWithTheRequestToBuild) {
+  GpuProcess gpu;
+  RawChannel channel(gpu);
+  ASSERT_TRUE(channel.ask(valid(Op::kOpenPairs, 0, channel)));
+  process::Request build = valid(Op::kAddRows, 1, channel);
+  build.op = Op::kBuild;
+  channel.words()[process::kAreaRows] = kItems;
+  ASSERT_TRUE(channel.ask(build));
+  EXPECT_STREQ(channel.reply().why.text, "the GPU process refused a damaged request: a row is outside of the job");
+  channel.words()[process::kAreaRows] = 0;
+  ASSERT_TRUE(channel.ask(build));
+  EXPECT_STREQ(channel.reply().why.text, "");
+  for (const Op op : {Op::kAddRows, Op::kBuild}) {
+    ASSERT_TRUE(channel.ask(valid(op, 1, channel)));
+    EXPECT_EQ(channel.reply().status, AcceleratorStatus::kDeclined) << "of a job that is built";
+  }
+  EXPECT_EQ(gpu.end(), process::kExitEnded);
+}
+
 TEST_F(GpuHost, SetsThatWereNotTakenHaveNoPlanes) {
   FakeAccelerator::state().answer[FakeAccelerator::kAddSets] = AcceleratorStatus::kOutOfMemory;
   GpuProcess gpu;
