@@ -29,6 +29,21 @@ void parallel_for(const ExecutionOptions& options, size_t tasks, const std::func
 
 class ThreadPool;
 
+/// With fewer rows for each, more threads take longer: to start one takes as long as some ten thousand rows.
+constexpr uint64_t kRowsWorthAThread = 1 << 18;
+
+/// How many threads share so many rows. @param least  of each
+inline size_t threads_for_rows(uint64_t rows, const ExecutionOptions& options, uint64_t least = kRowsWorthAThread) {
+  return std::clamp<uint64_t>(rows / least, 1, static_cast<uint64_t>(std::max(options.threads, 1)));
+}
+
+/// The options with that number of threads.
+inline ExecutionOptions sized_for_rows(uint64_t rows, const ExecutionOptions& options) {
+  ExecutionOptions sized = options;
+  sized.threads = static_cast<int>(threads_for_rows(rows, options));
+  return sized;
+}
+
 /// How many threads have something to do beside the calling one. @param tasks  at least one
 inline size_t helpers_wanted(const ExecutionOptions& options, size_t tasks) {
   return std::min(static_cast<size_t>(std::max(options.threads, 1)), tasks) - 1;

@@ -285,7 +285,7 @@ uint64_t place_of(uint32_t tid) {
 
 size_t number_of_parts(const EncodedRelation& relation, const ExecutionOptions& options) {
   const size_t in_cache = std::min<uint64_t>(relation.rows() / kRowsInCache, TidParts::max_narrow(relation));
-  return std::max(TidParts::for_threads(relation.rows(), options), in_cache);
+  return std::max(threads_for_rows(relation.rows(), options), in_cache);
 }
 
 class SizeEstimate final : public AnswerSizeSketch {

@@ -82,7 +82,7 @@ PairSums::PairSums(FactorRows& left, FactorRows* right, const SumsQuery& query, 
   find_columns();
   check(left, other);
   const uint64_t rows = left.size() + (self_join_ ? 0 : right->size());
-  shares_ = std::clamp<uint64_t>(rows / kRowsWorthAThread, 1, static_cast<uint64_t>(std::max(options.threads, 1)));
+  shares_ = threads_for_rows(rows, options);
   Unmerged sides[2] = {{&left, {}, {}, {}}, {self_join_ ? nullptr : right, {}, {}, {}}};
   sort_by_transaction(sides);
   wide_ = !sums_are_narrow(left, other);

@@ -18,7 +18,7 @@ BitMatrix fill_bit_matrix(const EncodedRelation& relation, const KeptItems& kept
 
   uint64_t* const bits = matrix.bits.data();
   const size_t words = matrix.words;
-  const TidParts parts(relation, TidParts::for_threads(kept.occurrences, options), options);
+  const TidParts parts(relation, threads_for_rows(kept.occurrences, options), options);
   parallel_for(options, parts.size(), [&](size_t part, int) {
     visit_kept_rows(parts, part, kept, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
       for (uint32_t k = 0; k < rows; ++k) bits[items[k] * words + (tids[k] >> 6)] |= uint64_t{1} << (tids[k] & 63);

@@ -79,7 +79,9 @@ void EncodedRelation::scan(const ExecutionOptions& options) {
   const size_t tid_tasks = direct_tids ? shares : 1;
   const size_t item_tasks = direct_items ? shares : 1;
   const auto block = [&](size_t share) { return share * chunks_.size() / shares; };
-  parallel_for(options, tid_tasks + item_tasks, [&](size_t task, int) {
+  // Hashing takes longer than all else.
+  const bool hashes = !direct_tids || !direct_items;
+  parallel_for(hashes ? options : sized_for_rows(rows_, options), tid_tasks + item_tasks, [&](size_t task, int) {
     if (task < tid_tasks) {
       if (direct_tids)
         mark_tids(block(task), block(task + 1), task == 0 ? tid_present_ : present[task - 1], options);
@@ -103,7 +105,7 @@ void EncodedRelation::scan(const ExecutionOptions& options) {
 /// small beside its rows.
 size_t EncodedRelation::count_shares(const ExecutionOptions& options) const {
   const uint64_t own_words = tid_present_.size() + item_rows_.size();
-  return std::clamp<uint64_t>(rows_ / std::max(kRowsWorthAThread, own_words), 1, static_cast<uint64_t>(options.threads));
+  return threads_for_rows(rows_, options, std::max(kRowsWorthAThread, own_words));
 }
 
 void EncodedRelation::mark_tids(size_t first, size_t last, Buffer<uint64_t>& present,

@@ -26,9 +26,6 @@ struct TidSpan {
   uint32_t last;
 };
 
-/// With fewer rows for each, more threads take longer.
-constexpr uint64_t kRowsWorthAThread = 1 << 18;
-
 class EncodedRelation {
  public:
   /// @param chunks     must outlive the object

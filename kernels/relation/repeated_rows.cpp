@@ -97,7 +97,7 @@ bool any_repeats(std::vector<uint32_t>& unsettled, uint32_t item_codes, const Ex
 bool has_repeated_rows(const EncodedRelation& relation, const ExecutionOptions& options) {
   const size_t narrow = TidParts::max_narrow(relation);
   const size_t in_cache = std::min<uint64_t>(relation.rows() / kRowsInCache, narrow);
-  const TidParts parts(relation, std::max(TidParts::for_threads(relation.rows(), options), in_cache), options);
+  const TidParts parts(relation, std::max(threads_for_rows(relation.rows(), options), in_cache), options);
   std::vector<uint32_t> unsettled(parts.size());
   std::iota(unsettled.begin(), unsettled.end(), 0);
   const bool about_by_tid = narrow > 1;

@@ -11,10 +11,6 @@ constexpr uint64_t kMinTids = 64;                  // of a part: parts do not sh
 constexpr uint64_t kMaxSteps = uint64_t{1} << 16;  // a part can begin at one of at most this many steps
 }  // namespace
 
-size_t TidParts::for_threads(uint64_t rows, const ExecutionOptions& options) {
-  return std::clamp<uint64_t>(rows / kRowsWorthAThread, 1, static_cast<uint64_t>(options.threads));
-}
-
 size_t TidParts::max_narrow(const EncodedRelation& relation) {
   double tids = 0;
   for (size_t block = 0; block < relation.blocks(); ++block) {

@@ -24,8 +24,6 @@ class TidParts {
   /// spread evenly within blocks
   TidParts(const EncodedRelation& relation, size_t max_parts, const ExecutionOptions& options);
 
-  /// How many parts keep the threads busy. @param rows  rows that have to be processed
-  static size_t for_threads(uint64_t rows, const ExecutionOptions& options);
   /// The maximum number of parts before most blocks are read by several of them.
   static size_t max_narrow(const EncodedRelation& relation);
 

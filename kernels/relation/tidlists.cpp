@@ -54,7 +54,7 @@ Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept
   Tidlists lists = allocate_tidlists(relation, kept, *options.memory);
   for (uint32_t item = 0; item < kept.size; ++item)
     lists.length[item] = static_cast<uint32_t>(lists.begin[item + 1] - lists.begin[item]);
-  const size_t max_parts = std::min(TidParts::for_threads(kept.occurrences, options), TidParts::max_narrow(relation));
+  const size_t max_parts = std::min(threads_for_rows(kept.occurrences, options), TidParts::max_narrow(relation));
   const TidParts parts(relation, std::min(max_parts, RowOffsets::max_parts(kept)), options);
   RowOffsets offsets(parts, kept, options);
   uint32_t* const tids_of = lists.tids.data();

@@ -67,7 +67,7 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   form.bits = Buffer<uint64_t>(*options.memory, relation.tid_slots() * form.words, Fill::kZero);
   form.lists = allocate_tidlists(relation, kept, *options.memory, kept.pairs.rectangle() ? kept.pairs.leading : kept.size);
 
-  const size_t max_parts = std::min(TidParts::for_threads(kept.occurrences, options), RowOffsets::max_parts(kept));
+  const size_t max_parts = std::min(threads_for_rows(kept.occurrences, options), RowOffsets::max_parts(kept));
   const TidParts parts(relation, max_parts, options);
   RowOffsets offsets(parts, kept, options);
   for (uint32_t item = 0; item < kept.size; ++item)

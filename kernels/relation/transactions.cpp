@@ -160,7 +160,7 @@ void link(const TidParts& parts, RowOffsets& offsets, const KeptItems& kept, con
 /// Threads are worth more offsets than a cache is, if there is memory for them.
 size_t parts_for_threads(const KeptItems& kept, const ExecutionOptions& options) {
   const uint64_t room = options.memory->available() / 8 / (std::max<uint64_t>(kept.size, 1) * sizeof(uint32_t));
-  return std::min<uint64_t>({TidParts::for_threads(kept.occurrences, options), RowOffsets::max_parts(kept, kRowsAnOffset),
+  return std::min<uint64_t>({threads_for_rows(kept.occurrences, options), RowOffsets::max_parts(kept, kRowsAnOffset),
                              std::max<uint64_t>(room, 1)});
 }
 
@@ -256,7 +256,7 @@ uint64_t count_by_shares(const EncodedRelation& relation, size_t shares, Lengths
 
 TransactionLengths transaction_lengths(const EncodedRelation& relation, const KeptItems& kept,
                                        const ExecutionOptions& options) {
-  const size_t max_parts = TidParts::for_threads(relation.rows(), options);
+  const size_t max_parts = threads_for_rows(relation.rows(), options);
   const size_t narrow = std::min(max_parts, TidParts::max_narrow(relation));
   // Each share but the first has lengths of its own. They must not outnumber the rows, and must
   // leave memory for the forms.

@@ -181,7 +181,8 @@ class RowSenders {
 };
 
 void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelation& relation, const KeptItems& kept,
-               const ExecutionOptions& options) {
+               const ExecutionOptions& given) {
+  const ExecutionOptions options = sized_for_rows(kept.occurrences, given);
   RowSenders senders(api, pairs, options);
   parallel_for(options, relation.blocks(), [&](size_t block, int worker) {
     const auto [tids, items] = senders.room(worker);
@@ -199,9 +200,11 @@ void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelat
 }
 
 /// The same from lists. Items keep their numbers.
-void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& lists, const ExecutionOptions& options) {
+void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& lists, uint64_t total,
+                const ExecutionOptions& given) {
   constexpr size_t kItemsATask = 1024;
   const size_t all = lists.length.size();
+  const ExecutionOptions options = sized_for_rows(total, given);
   RowSenders senders(api, pairs, options);
   parallel_for(options, (all + kItemsATask - 1) / kItemsATask, [&](size_t task, int worker) {
     for (size_t item = task * kItemsATask; item < std::min((task + 1) * kItemsATask, all); ++item) {
@@ -221,7 +224,8 @@ void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& l
 
 /// The same from sets. Items are places in `order`.
 void send_elements(const AcceleratorApi& api, DevicePairs* pairs, const SetCollection& sets, std::span<const uint32_t> order,
-                   const ExecutionOptions& options) {
+                   uint64_t total, const ExecutionOptions& given) {
+  const ExecutionOptions options = sized_for_rows(total, given);
   RowSenders senders(api, pairs, options);
   parallel_for(options, order.size(), [&](size_t item, int worker) {
     uint64_t elements[kChunkElements];
@@ -336,7 +340,7 @@ void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devic
   job.counts_all = pairs.counts_all ? 1 : 0;
   job.method = method;
   const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
-                     [&](const AcceleratorApi& api, DevicePairs* to) { send_lists(api, to, lists, options); });
+                     [&](const AcceleratorApi& api, DevicePairs* to) { send_lists(api, to, lists, job.rows, options); });
   count_list(open, pairs, options);
 }
 
@@ -361,8 +365,9 @@ void count_listed_elements_on_devices(Offload& offload, std::span<const DeviceTr
   for (const uint32_t set : order) job.rows += sets[set].cardinality();
   job.counts_all = pairs.counts_all ? 1 : 0;
   job.method = method;
-  const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
-                     [&](const AcceleratorApi& api, DevicePairs* to) { send_elements(api, to, sets, order, options); });
+  const OpenJob open(
+      offload.trusted(), devices, memory_limit, job, options,
+      [&](const AcceleratorApi& api, DevicePairs* to) { send_elements(api, to, sets, order, job.rows, options); });
   count_list(open, pairs, options);
 }
 
