@@ -270,11 +270,13 @@ DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*)) {
   return {receive, begin_receiving, end_receiving, end_receiving, DestNone};
 }
 
-void run_plan(PlannedStmt* plan, const char* query, std::span<const Oid> types, DestReceiver* receiver) {
+void run_plan(PlannedStmt* plan, const char* query, std::span<const Oid> types, DestReceiver* receiver,
+              const PlanState** running) {
   QueryDesc* const description =
       CreateQueryDesc(plan, query, GetActiveSnapshot(), InvalidSnapshot, receiver, nullptr, nullptr, 0);
   ExecutorStart(description, 0);
   check_columns(description->tupDesc, types);
+  if (running != nullptr) *running = description->planstate;
   run_executor(description);
   ExecutorFinish(description);
   ExecutorEnd(description);

@@ -64,8 +64,10 @@ UpToThreeColumns two_or_three_columns(const Query* query, const char* columns);
 /// of a struct with its own data.
 DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*));
 
-/// @param types  the column types that the receiver expects
+/// @param types    the column types that the receiver expects
+/// @param running  if not null, gets the state of the plan before the first row comes
 /// @raises 42804 if the plan returns others
-void run_plan(PlannedStmt* plan, const char* query, std::span<const Oid> types, DestReceiver* receiver);
+void run_plan(PlannedStmt* plan, const char* query, std::span<const Oid> types, DestReceiver* receiver,
+              const PlanState** running = nullptr);
 
 }  // namespace batmap::pg

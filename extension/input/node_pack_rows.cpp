@@ -94,6 +94,9 @@ struct PackState {
   bool from_tables;  // the rows of the child are read through `tables`
   bool from_arrays;  // likewise through `arrays`
   bool finished;
+  SharedChunks* shared;  // of a leader and its workers; may be null
+  bool is_worker;        // this process fills slots there
+  uint32_t filled;       // so many so far
 };
 
 PackState* state_of(CustomScanState* node) { return reinterpret_cast<PackState*>(node); }
@@ -145,12 +148,35 @@ uint32_t read_child(PackState& state, CustomScanState* node) {
   return sink.rows;
 }
 
+/// Writes chunks while any is sure to fit. @return the number of bytes
+size_t write_chunks(PackState& state, CustomScanState* node, std::span<std::byte> to) {
+  size_t used = 0;
+  while (to.size() - used >= kChunkMaxBytes) {
+    const uint32_t rows = read_child(state, node);
+    if (rows == 0) break;
+    used += write_chunk({state.open, rows}, to.data() + used);
+  }
+  return used;
+}
+
 TupleTableSlot* exec_pack(CustomScanState* node) {
   PackState* const state = state_of(node);
   TupleTableSlot* const slot = ExecClearTuple(node->ss.ss_ScanTupleSlot);
-  const uint32_t rows = read_child(*state, node);
-  if (rows == 0) return slot;
-  const size_t bytes = write_chunk({state->open, rows}, reinterpret_cast<std::byte*>(VARDATA(state->chunk)));
+  auto* const row = reinterpret_cast<std::byte*>(VARDATA(state->chunk));
+  const auto shared = state->is_worker ? state->shared->free_slot(ParallelWorkerNumber, state->filled) : std::nullopt;
+  size_t bytes;
+  if (shared) {
+    bytes = write_chunks(*state, node, {state->shared->bytes_of(*shared), SharedChunks::kSlotBytes});
+    if (bytes == 0) return slot;
+    state->shared->note_full(*shared);
+    ++state->filled;
+    const SharedChunks::Filled filled{*shared, static_cast<uint32_t>(bytes)};
+    memcpy(row, &filled, sizeof filled);
+    bytes = sizeof filled;
+  } else {
+    bytes = write_chunks(*state, node, {row, kChunkMaxBytes});
+    if (bytes == 0) return slot;
+  }
   SET_VARSIZE(state->chunk, VARHDRSZ + bytes);
   slot->tts_values[0] = PointerGetDatum(state->chunk);
   slot->tts_isnull[0] = false;
@@ -166,7 +192,25 @@ void rescan_pack(CustomScanState* node) {
   if (child_of(node)->chgParam == nullptr) ExecReScan(child_of(node));
 }
 
-const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_pack, exec_pack, end_pack, rescan_pack);
+Size shared_bytes(CustomScanState*, ParallelContext* context) { return SharedChunks::bytes_for(context->nworkers); }
+
+void begin_sharing(CustomScanState* node, ParallelContext* context, void* memory) {
+  state_of(node)->shared = SharedChunks::create(memory, context->nworkers);
+}
+
+void join_sharing(CustomScanState* node, shm_toc*, void* memory) {
+  state_of(node)->shared = static_cast<SharedChunks*>(memory);
+  state_of(node)->is_worker = true;
+}
+
+const CustomExecMethods kExecMethods = [] {
+  CustomExecMethods methods = node_methods(kNodeName, begin_pack, exec_pack, end_pack, rescan_pack);
+  methods.EstimateDSMCustomScan = shared_bytes;
+  methods.InitializeDSMCustomScan = begin_sharing;
+  methods.ReInitializeDSMCustomScan = begin_sharing;
+  methods.InitializeWorkerCustomScan = join_sharing;
+  return methods;
+}();
 const CustomScanMethods kScanMethods = {kNodeName, create_node_state<PackState, &kExecMethods>};
 
 const CustomScanMethods* scan_methods() { return &kScanMethods; }
@@ -190,6 +234,7 @@ Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowCo
   path->path.parent = rel;
   path->path.pathtarget = target;
   path->path.parallel_safe = rows->parallel_safe;
+  path->path.parallel_aware = rows->parallel_workers > 0;  // it shares memory
   path->path.parallel_workers = rows->parallel_workers;
   path->path.rows = clamp_row_est(rows->rows / kChunkRows);
   path->path.startup_cost = rows->startup_cost;
@@ -223,6 +268,7 @@ Plan* pack_rows_plan(Plan* rows, const RowColumns& columns) {
 }
 
 void gather_chunks(Gather* gather, Plan* pack) {
+  pack->parallel_aware = true;  // it shares memory
   const auto* const chunk = linitial_node(TargetEntry, pack->targetlist)->expr;
   gather->plan.lefttree = pack;
   gather->plan.targetlist = list_make1(chunk_target(OUTER_VAR, chunk));
@@ -233,6 +279,21 @@ const Plan* packed_rows_plan(const Plan* plan) {
   while (plan != nullptr && !(IsA(plan, CustomScan) && reinterpret_cast<const CustomScan*>(plan)->methods == &kScanMethods))
     plan = outerPlan(plan);
   return plan == nullptr ? nullptr : outerPlan(plan);
+}
+
+std::span<const std::byte> chunks_of_row(const PlanState* plan, Datum row, SharedChunks*& shared,
+                                         SharedChunks::Filled& filled) {
+  const auto* const value = reinterpret_cast<const struct varlena*>(DatumGetPointer(row));
+  const std::span bytes(reinterpret_cast<const std::byte*>(VARDATA_ANY(value)), VARSIZE_ANY_EXHDR(value));
+  if (bytes.size() != sizeof filled) return bytes;
+  while (plan != nullptr &&
+         !(IsA(plan, CustomScanState) && reinterpret_cast<const CustomScanState*>(plan)->methods == &kExecMethods))
+    plan = outerPlanState(plan);
+  if (plan != nullptr) shared = reinterpret_cast<const PackState*>(plan)->shared;
+  memcpy(&filled, bytes.data(), sizeof filled);
+  const std::span<const std::byte> chunks = shared == nullptr ? std::span<const std::byte>() : shared->contents(filled);
+  if (chunks.empty()) elog(ERROR, "a row names no chunks");
+  return chunks;
 }
 
 void register_pack_rows_node() { RegisterCustomScanMethods(&kScanMethods); }

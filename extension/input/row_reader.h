@@ -130,8 +130,8 @@ struct RowLogSink {
     return true;
   }
   bool append_rows(std::span<const TidItem> rows);
-  /// @param chunk  rows that node_pack_rows.h has packed
-  bool append_chunk(Datum chunk);
+  /// Rows that node_pack_rows.h has packed.
+  bool append_chunk(std::span<const std::byte> chunk);
   /// After the last row.
   bool seal();
 };
