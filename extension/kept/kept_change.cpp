@@ -93,18 +93,19 @@ void read_change(const KeptTable& kept, KeptWork& work) {
     const MemoryContext caller = MemoryContextSwitchTo(batch);
     auto* const rows = static_cast<LoggedRow*>(palloc(count * sizeof(LoggedRow)));
     auto* const texts = static_cast<text**>(palloc0(count * sizeof(text*)));
+    uint64 size = 0;
     for (uint64 k = 0; k < count; ++k) {
       Datum values[4];
       bool nulls[4];
       heap_deform_tuple(SPI_tuptable->vals[k], columns, values, nulls);
-      if (nulls[0] || nulls[1]) continue;  // the owner could have written them into the log
-      if (kept.has_texts) texts[k] = DatumGetTextPP(values[1]);
-      rows[k] = {DatumGetInt64(values[0]), kept.has_texts ? 0 : DatumGetInt64(values[1]),
-                 nulls[2] ? 0 : DatumGetInt32(values[2]), DatumGetInt32(values[3])};
-      work.log_rows += rows[k].now == 0;
+      if (nulls[0] || nulls[1]) continue;  // the owner has written them into the log; a merge deletes them
+      if (kept.has_texts) texts[size] = DatumGetTextPP(values[1]);
+      rows[size] = {DatumGetInt64(values[0]), kept.has_texts ? 0 : DatumGetInt64(values[1]),
+                    nulls[2] ? 0 : DatumGetInt32(values[2]), DatumGetInt32(values[3])};
+      work.log_rows += rows[size++].now == 0;
     }
     guarded([&] {
-      for (uint64 k = 0; k < count; ++k) {
+      for (uint64 k = 0; k < size; ++k) {
         if (texts[k] != nullptr) {
           const size_t length = VARSIZE_ANY_EXHDR(texts[k]);
           rows[k].item = static_cast<int64_t>(work.texts.size());

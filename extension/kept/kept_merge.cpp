@@ -182,8 +182,8 @@ void count_and_write(const KeptTable& kept, const char* name, KeptWork& work, co
 }
 
 /// Deletes the rows of a companion that a snapshot sees. @return their number
-uint64 delete_rows(const KeptTable& kept, Oid companion, Snapshot snapshot) {
-  const SPIPlanPtr deletion = prepared(kept, psprintf("DELETE FROM %s", qualified_name(companion)));
+uint64 delete_rows(const KeptTable& kept, Oid companion, Snapshot snapshot, const char* where = "") {
+  const SPIPlanPtr deletion = prepared(kept, psprintf("DELETE FROM %s%s", qualified_name(companion), where));
   const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
   if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
   return SPI_processed;
@@ -191,6 +191,7 @@ uint64 delete_rows(const KeptTable& kept, Oid companion, Snapshot snapshot) {
 
 /// Merges the log into the counts, in the active snapshot. SPI is connected, as the owner.
 void merge_change(const KeptTable& kept, const char* name, KeptWork& work, Snapshot snapshot) {
+  delete_rows(kept, kept.companions.log, snapshot, " WHERE tid IS NULL OR item IS NULL");
   if (work.log_rows == 0) return;
   if (delete_rows(kept, kept.companions.log, snapshot) != work.log_rows)
     elog(ERROR, "log of table \"%s\" has changed during the merge", name);

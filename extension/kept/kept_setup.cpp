@@ -26,8 +26,7 @@ void tie_companions(Oid table, const Companions& companions) {
   const ObjectAddress referenced = {RelationRelationId, table, 0};
   for (const Oid companion : {companions.rows, companions.counts, companions.log}) {
     const ObjectAddress depender = {RelationRelationId, companion, 0};
-    deleteDependencyRecordsForSpecific(RelationRelationId, companion, DEPENDENCY_AUTO, RelationRelationId, table);
-    recordDependencyOn(&depender, &referenced, DEPENDENCY_AUTO);
+    if (tied_table(companion) != table) recordDependencyOn(&depender, &referenced, DEPENDENCY_AUTO);
   }
 }
 
@@ -123,15 +122,30 @@ bool has_subquery(Node* node, void* context) {
   return IsA(node, SubLink) || raw_expression_tree_walker(node, walker(has_subquery), context);
 }
 
+constexpr char kSelect[] = "SELECT ";
+
+/// Lets a syntax error point into the filter.
+void point_into_filter(void* filter) {
+  const int position = geterrposition() - static_cast<int>(sizeof kSelect - 1);
+  if (position <= 0) return;
+  errposition(0);
+  internalerrposition(position);
+  internalerrquery(static_cast<const char*>(filter));
+}
+
 /// The filter must be one expression, because it becomes part of a statement.
-void check_expression(const char* filter) {
-  const char* const text = psprintf("SELECT (%s\n)", filter);
-  const List* const statements = raw_parser(text, RAW_PARSE_DEFAULT);
-  const auto* const select =
-      list_length(statements) == 1 ? castNode(SelectStmt, linitial_node(RawStmt, statements)->stmt) : nullptr;
+void check_expression(char* filter) {
+  ErrorContextCallback pointing{error_context_stack, point_into_filter, filter};
+  error_context_stack = &pointing;
+  const List* const statements = raw_parser(psprintf("%s%s", kSelect, filter), RAW_PARSE_DEFAULT);
+  error_context_stack = pointing.previous;
+  const auto* const select = list_length(statements) == 1 && IsA(linitial_node(RawStmt, statements)->stmt, SelectStmt)
+                                 ? castNode(SelectStmt, linitial_node(RawStmt, statements)->stmt)
+                                 : nullptr;
   SelectStmt* const bare = makeNode(SelectStmt);  // has a list of columns and nothing else
   if (select != nullptr) bare->targetList = select->targetList;
-  if (list_length(bare->targetList) != 1 || !equal(select, bare))
+  if (list_length(bare->targetList) != 1 || linitial_node(ResTarget, bare->targetList)->name != nullptr ||
+      !equal(select, bare))
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("filter \"%s\" is no condition", filter),
                     errhint("Write what would stand behind WHERE, for example filter => 'quantity > 0'.")));
   if (has_subquery(reinterpret_cast<Node*>(bare->targetList), nullptr))
@@ -157,7 +171,7 @@ struct NewRelation {
 struct KeepCall {
   const char* tid;
   const char* item;
-  const char* filter;  // nullptr: none
+  char* filter;  // nullptr: none
 };
 
 Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid function) {
@@ -242,8 +256,7 @@ BATMAP_FUNCTION(batmap_keep) {
   const KeepCall call = {NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)),
                          PG_ARGISNULL(3) ? nullptr : TextDatumGetCString(PG_GETARG_DATUM(3))};
   // No row may change between the count and the triggers.
-  const Relation table = relation_open(oid, ShareRowExclusiveLock);
-  check_owner(table);
+  const Relation table = open_own_table(oid, ShareRowExclusiveLock);
   check_kind(table);
   Companions companions;
   if (find_companions(table, companions))
@@ -283,8 +296,7 @@ BATMAP_FUNCTION(batmap_keep) {
 }
 
 BATMAP_FUNCTION(batmap_unkeep) {
-  const Relation table = relation_open(PG_GETARG_OID(0), AccessExclusiveLock);
-  check_owner(table);
+  const Relation table = open_own_table(PG_GETARG_OID(0), AccessExclusiveLock);
   ObjectAddresses* const objects = new_object_addresses();
   Companions companions;
   bool is_copy = false;
@@ -294,6 +306,12 @@ BATMAP_FUNCTION(batmap_unkeep) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
                     errhint("batmap_kept lists the tables whose counts are kept.")));
+  if (!is_kept && !is_copy)
+    ereport(WARNING,
+            (errmsg("the kept counts of table \"%s\" are not whole: only their triggers are dropped",
+                    RelationGetRelationName(table)),
+             errhint("Drop what is left of the view %s_kept_rows and of the tables %s_kept_counts and %s_kept_log.",
+                     RelationGetRelationName(table), RelationGetRelationName(table), RelationGetRelationName(table))));
   const List* const relations = is_kept ? droppable_companions(table, companions) : NIL;
   const ListCell* cell;
   foreach (cell, relations) {

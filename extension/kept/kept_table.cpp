@@ -10,6 +10,23 @@
 
 namespace batmap::pg {
 
+Oid tied_table(Oid relation) {
+  Oid table = InvalidOid;
+  const Relation depend = table_open(DependRelationId, AccessShareLock);
+  ScanKeyData keys[2];
+  ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+  ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  const SysScanDesc scan = systable_beginscan(depend, DependDependerIndexId, true, nullptr, 2, keys);
+  while (const HeapTuple tuple = systable_getnext(scan)) {
+    const auto* const row = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+    if (row->refclassid == RelationRelationId && row->refobjsubid == 0 && row->deptype == DEPENDENCY_AUTO)
+      table = row->refobjid;
+  }
+  systable_endscan(scan);
+  table_close(depend, AccessShareLock);
+  return table;
+}
+
 namespace {
 
 constexpr const char* kChangeFunction = "batmap_keep_changes";  // in the library
@@ -48,60 +65,6 @@ struct ColumnType {
   Oid type;
 };
 
-/// Opens a companion and checks that it is what batmap_keep makes. Until the end of the transaction nobody else changes it.
-Relation open_companion(Oid companion, Relation table, char kind, std::initializer_list<ColumnType> columns) {
-  const Relation relation = try_relation_open(companion, AccessShareLock);
-  const Oid table_oid = RelationGetRelid(table);
-  if (relation == nullptr) refuse_companion(companion, table_oid, "it is not there");
-  if (relation->rd_rel->relkind != kind) refuse_companion(companion, table_oid, "it is of another kind");
-  if (relation->rd_rel->relowner != table->rd_rel->relowner)
-    refuse_companion(companion, table_oid, "it has another owner than the table");
-  if (relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-    refuse_companion(companion, table_oid,
-                     relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "it is temporary"
-                                                                             : "it is unlogged, so a crash would empty it");
-  const TupleDesc has = RelationGetDescr(relation);
-  bool same = has->natts == static_cast<int>(columns.size());
-  int index = 0;
-  for (const ColumnType& column : columns) {
-    if (!same) break;
-    const Form_pg_attribute is = TupleDescAttr(has, index++);
-    same = !is->attisdropped && strcmp(NameStr(is->attname), column.name) == 0 &&
-           (!OidIsValid(column.type) || is->atttypid == column.type);
-  }
-  if (!same) refuse_companion(companion, table_oid, "it has other columns than it must");
-  return relation;
-}
-
-/// Whether a relation looks like a companion, whatever its table is.
-bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
-  if (get_rel_relkind(oid) != kind) return false;
-  AttrNumber number = 0;
-  for (const char* const name : names) {
-    const char* const column = get_attname(oid, ++number, true);
-    if (column == nullptr || strcmp(column, name) != 0) return false;
-  }
-  if (get_attname(oid, ++number, true) != nullptr) return false;
-  return true;
-}
-
-/// Whether tie_companions() has tied a relation to a table.
-bool is_tied_to(Oid relation, Oid on) {
-  bool found = false;
-  const Relation depend = table_open(DependRelationId, AccessShareLock);
-  ScanKeyData keys[2];
-  ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
-  ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(on));
-  const SysScanDesc scan = systable_beginscan(depend, DependReferenceIndexId, true, nullptr, 2, keys);
-  while (const HeapTuple tuple = systable_getnext(scan)) {
-    const auto* const row = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
-    found |= row->classid == RelationRelationId && row->objid == relation && row->deptype == DEPENDENCY_AUTO;
-  }
-  systable_endscan(scan);
-  table_close(depend, AccessShareLock);
-  return found;
-}
-
 /// Whether a trigger is the copy that a partition has of that of its table.
 bool is_copied_trigger(Oid trigger) {
   ScanKeyData key;
@@ -131,6 +94,47 @@ int naming_triggers(Oid relation) {
   systable_endscan(scan);
   table_close(depend, AccessShareLock);
   return count;
+}
+
+/// Opens a companion and checks that it is what batmap_keep makes. Until the end of the transaction nobody else changes it.
+Relation open_companion(Oid companion, Relation table, char kind, std::initializer_list<ColumnType> columns) {
+  const Relation relation = try_relation_open(companion, AccessShareLock);
+  const Oid table_oid = RelationGetRelid(table);
+  if (relation == nullptr) refuse_companion(companion, table_oid, "it is not there");
+  if (relation->rd_rel->relkind != kind) refuse_companion(companion, table_oid, "it is of another kind");
+  if (relation->rd_rel->relowner != table->rd_rel->relowner)
+    refuse_companion(companion, table_oid, "it has another owner than the table");
+  // What comes from a dump is not tied to the table before the first merge.
+  const Oid tied = tied_table(companion);
+  if (OidIsValid(tied) ? tied != table_oid : naming_triggers(companion) != 1)
+    refuse_companion(companion, table_oid, "it may belong to another table");
+  if (relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    refuse_companion(companion, table_oid,
+                     relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "it is temporary"
+                                                                             : "it is unlogged, so a crash would empty it");
+  const TupleDesc has = RelationGetDescr(relation);
+  bool same = has->natts == static_cast<int>(columns.size());
+  int index = 0;
+  for (const ColumnType& column : columns) {
+    if (!same) break;
+    const Form_pg_attribute is = TupleDescAttr(has, index++);
+    same = !is->attisdropped && strcmp(NameStr(is->attname), column.name) == 0 &&
+           (!OidIsValid(column.type) || is->atttypid == column.type);
+  }
+  if (!same) refuse_companion(companion, table_oid, "it has other columns than it must");
+  return relation;
+}
+
+/// Whether a relation looks like a companion, whatever its table is.
+bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
+  if (get_rel_relkind(oid) != kind) return false;
+  AttrNumber number = 0;
+  for (const char* const name : names) {
+    const char* const column = get_attname(oid, ++number, true);
+    if (column == nullptr || strcmp(column, name) != 0) return false;
+  }
+  if (get_attname(oid, ++number, true) != nullptr) return false;
+  return true;
 }
 
 bool has_bad_column(Node* node, void* table) {
@@ -324,7 +328,7 @@ List* droppable_companions(Relation table, const Companions& companions) {
   const bool in_order = find_kept_table_quietly(table) != nullptr;
   const auto add = [&](Oid companion, char kind, std::initializer_list<const char*> columns) {
     if (has_columns(companion, kind, columns) && naming_triggers(companion) == 1 &&
-        (in_order || is_tied_to(companion, RelationGetRelid(table))))
+        (in_order || tied_table(companion) == RelationGetRelid(table)))
       found = lappend_oid(found, companion);
   };
   add(companions.rows, RELKIND_VIEW, {"tid", "item"});
@@ -566,11 +570,22 @@ const KeptTable* kept_table_or_none(Relation table) {
   return kept != nullptr && kept->all_fire && !is_partly_subscribed(*kept) ? kept : nullptr;
 }
 
-void check_owner(Relation table) {
-  if (!owns_relation(RelationGetRelid(table)))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("must be owner of table \"%s\"", RelationGetRelationName(table)),
-                    errhint("Only its owner may keep, merge and check its counts.")));
+namespace {
+
+void check_owner(Oid table) {
+  const char* const name = get_rel_name(table);
+  if (name == nullptr || owns_relation(table)) return;
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of table \"%s\"", name),
+                  errhint("Only its owner may keep, merge and check its counts.")));
+}
+
+}  // namespace
+
+Relation open_own_table(Oid oid, LOCKMODE lock) {
+  check_owner(oid);
+  const Relation table = relation_open(oid, lock);
+  check_owner(oid);  // it may have changed hands meanwhile
+  return table;
 }
 
 void check_kind(Relation table) {
@@ -629,7 +644,7 @@ KeptTable checked_kept_table(Relation table) {
   const KeptTable kept = *found;
   if (!kept.all_fire)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("a trigger of the kept table \"%s\" is disabled", RelationGetRelationName(table)),
+                    errmsg("a trigger of the kept table \"%s\" is missing or disabled", RelationGetRelationName(table)),
                     errdetail("Changes may be missing from its counts."), errhint("%s", kAgain)));
   if (is_partly_subscribed(kept))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -672,8 +687,7 @@ KeptTable kept_table_to_read(Oid oid) {
 }
 
 KeptTable kept_table_to_change(Oid oid) {
-  const Relation table = relation_open(oid, AccessShareLock);
-  check_owner(table);
+  const Relation table = open_own_table(oid, AccessShareLock);
   const KeptTable kept = checked_kept_table(table);
   relation_close(table, NoLock);
   return kept;

@@ -119,8 +119,11 @@ KeptTable kept_table_to_read(Oid table);
 /// The same for its owner. @raises 42501 for others
 KeptTable kept_table_to_change(Oid table);
 
-/// @raises 42501 unless the current user owns the table
-void check_owner(Relation table);
+/// Opens a table of the current user. Others get no lock on it, for which all users of the table would wait. @raises 42501
+Relation open_own_table(Oid table, LOCKMODE lock);
+
+/// The table with which a relation is dropped, because tie_companions() has tied it. @return InvalidOid: there is none
+Oid tied_table(Oid relation);
 
 /// Why a table cannot be kept, whether or not it is. @raises 42809, 0A000
 void check_kind(Relation table);

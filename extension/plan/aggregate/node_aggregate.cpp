@@ -36,11 +36,10 @@ struct Aggregate {
 constexpr size_t kNullGroup = 0;
 constexpr size_t kFirstGroup = 1;
 
-/// The groups by their keys.
+/// The groups by their keys. As with a hashed subplan of the server, nothing limits them but the expectation of the planner: a
+/// query must not fail because this node stands in the place of another one.
 struct Groups {
-  Groups()
-      : meter(memory_limit_bytes(), session_memory()),
-        codes({.memory = &meter, .cancel = backend_cancel_token()}, INT64_MIN, UINT64_MAX, 0) {}
+  Groups() : codes({.memory = &meter, .cancel = backend_cancel_token()}, INT64_MIN, UINT64_MAX, 0) {}
 
   MemoryMeter meter;
   KeyCodes codes;
@@ -114,7 +113,6 @@ void make_room(AggregateScan* state, size_t groups) {
   const size_t bytes = static_cast<size_t>(state->count) * sizeof(Total);
   if (groups > state->room) {
     const size_t room = std::max(groups, 2 * state->room);
-    if (state->groups != nullptr) guarded([&] { state->groups->meter.charge((room - state->room) * bytes); });
     state->totals = static_cast<Total*>(state->totals == nullptr ? MemoryContextAllocHuge(state->context, room * bytes)
                                                                  : repalloc_huge(state->totals, room * bytes));
     state->room = room;

@@ -149,9 +149,11 @@ Cost rows_cost(PlannerInfo* root, const JoinProjectQuery& query, const JoinProje
 }
 
 /// What a subquery takes DISTINCT of. @return nullptr unless that is all it does with rows of a table or a join
-RelOptInfo* below_distinct(const RelOptInfo* rel) {
+RelOptInfo* below_distinct(PlannerInfo* root, const RelOptInfo* rel) {
   PlannerInfo* const below = rel->subroot;
   if (rel->rtekind != RTE_SUBQUERY || below == nullptr || !bms_is_empty(rel->lateral_relids)) return nullptr;
+  // A function that tells for what it is called must not see the rows that a barrier hides.
+  if (planner_rt_fetch(rel->relid, root)->security_barrier) return nullptr;
   const Query* const query = below->parse;
   if (query->distinctClause == NIL || query->hasDistinctOn || query->sortClause != NIL || query->groupClause != NIL ||
       query->groupingSets != NIL || query->hasAggs || query->havingQual != nullptr || query->hasWindowFuncs ||
@@ -186,7 +188,7 @@ InputPaths rows_of(RelOptInfo* rel) {
 
 /// The same without the DISTINCT of a subquery.
 InputPaths rows_with_repeats(PlannerInfo* root, RelOptInfo* rel) {
-  RelOptInfo* const below = below_distinct(rel);
+  RelOptInfo* const below = below_distinct(root, rel);
   if (below == nullptr) return rows_of(rel);
   const InputPaths rows = rows_of(below);
   const auto scan = [&](Path* path) { return path == nullptr ? nullptr : subquery_scan_path(root, rel, path); };

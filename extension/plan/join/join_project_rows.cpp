@@ -2,7 +2,9 @@
 #include "extension/plan/join/join_project_rows.h"
 
 #include <algorithm>
+#include <span>
 
+#include "extension/input/node_pack_rows.h"
 #include "extension/input/row_reader.h"
 #include "extension/server/device_use.h"
 #include "extension/streams/pair_stream.h"
@@ -177,18 +179,18 @@ struct KeyGroupSink {
 
   bool read_chunks(PlanState* plan, MemoryContext context) {
     auto* const rows = static_cast<TidItem*>(MemoryContextAlloc(context, sizeof(TidItem) * kChunkRows));
-    while (const TupleTableSlot* const slot = next_slot(plan, 1)) {
-      const auto* const value = reinterpret_cast<const struct varlena*>(DatumGetPointer(slot->tts_values[0]));
-      const auto* const bytes = reinterpret_cast<const std::byte*>(VARDATA_ANY(value));
-      const bool enough = guarded_fits(true, [&] {
-        const ChunkView chunk = read_chunk(bytes);
+    const auto append_chunk = [&](std::span<const std::byte> bytes) {
+      return guarded_fits(true, [&] {
+        const ChunkView chunk = read_chunk(bytes.data());
         decode_chunk(chunk, rows);
         for (uint32_t k = 0; k < chunk.rows; ++k) {
           const uint32_t group = groups.find(rows[k].tid);
           if (group != ItemGroups::kNone) log.log->append(rows[k].tid, item_of(group, rows[k].item));
         }
       });
-      if (!enough) return false;
+    };
+    while (const TupleTableSlot* const slot = next_slot(plan, 1)) {
+      if (!visit_chunks(plan, slot->tts_values[0], append_chunk)) return false;
       log.progress->phase(Phase::kReading, log.log->rows());
     }
     pfree(rows);

@@ -6,6 +6,7 @@
 #include "extension/plan/query/join_aggregates.h"
 #include "extension/plan/query/join_items.h"
 #include "extension/plan/query/join_sides.h"
+#include "extension/server/equality.h"
 
 #include "extension/server/pg.h"
 
@@ -183,12 +184,15 @@ Node* equal_in_part(const InPart& in, Node* expression) {
 Node* put_in_part(Node* node, void* arg) {
   auto* const in = static_cast<InPart*>(arg);
   if (node == nullptr || in->failed) return node;
-  if (bms_is_subset(pull_varnos(const_cast<PlannerInfo*>(in->root), node), in->part))
-    return static_cast<Node*>(copyObjectImpl(node));
-  if (Node* const other = equal_in_part(*in, node); other != nullptr) return static_cast<Node*>(copyObjectImpl(other));
-  if (IsA(node, Var) || IsA(node, PlaceHolderVar)) {
-    in->failed = true;
-    return node;
+  // A list and a branch of CASE are no expressions, and the server cannot walk a branch alone.
+  if (!IsA(node, List) && !IsA(node, CaseWhen)) {
+    if (bms_is_subset(pull_varnos(const_cast<PlannerInfo*>(in->root), node), in->part))
+      return static_cast<Node*>(copyObjectImpl(node));
+    if (Node* const other = equal_in_part(*in, node); other != nullptr) return static_cast<Node*>(copyObjectImpl(other));
+    if (IsA(node, Var) || IsA(node, PlaceHolderVar)) {
+      in->failed = true;
+      return node;
+    }
   }
   return expression_tree_mutator(node, reinterpret_cast<Node* (*)()>(reinterpret_cast<void*>(put_in_part)), arg);
 }
@@ -316,9 +320,7 @@ bool add_value(const OutputCheck& check, Node* expression, Oid equals, int ref) 
   JoinProjectSide& side = block.sides[0];
   if (!is_plain(expression)) return block.refuse(Refusal::kGroupVolatile, expression);
   const Oid type = exprType(expression);
-  const Oid collation = exprCollation(expression);
-  if (!OidIsValid(equals) || lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr != equals || !op_hashjoinable(equals, type) ||
-      (OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+  if (!is_own_equality(equals, type, exprCollation(expression)) || !op_hashjoinable(equals, type))
     return block.refuse(Refusal::kGroupEquality, expression);
   Node* const value = in_part(check.root, check.join->list.rel, expression);
   const int source = source_of(check.root, *check.join, expression, value);
