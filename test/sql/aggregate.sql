@@ -175,8 +175,21 @@ EXECUTE groups_of_many;
 SELECT line FROM explained('EXECUTE all_of_many') line WHERE line ~ 'Aggregate|Answered|JoinProject';
 SELECT line FROM explained('EXECUTE groups_of_many') line WHERE line ~ 'Aggregate|Group Key|Answered|JoinProject';
 RESET batmap.memory_limit;
-RESET plan_cache_mode;
 DEALLOCATE all_of_many;
+-- the groups are as many as the server would make, whatever a run may take
+CREATE TABLE wide_rows AS SELECT k / 4 AS tid, (k * 7919) % 60000 AS item FROM generate_series(1, 240000) k;
+ANALYZE wide_rows;
+SET work_mem = '64MB';
+PREPARE groups_of_wide AS SELECT count(*), sum(n), sum(m) FROM (SELECT x, sum(c) AS n, max(c) AS m FROM (SELECT a.item AS x, b.item AS y, count(*) AS c
+FROM wide_rows a JOIN wide_rows b USING (tid) GROUP BY 1, 2) p GROUP BY 1) q;
+EXECUTE groups_of_wide;
+SET batmap.memory_limit = '4MB';
+EXECUTE groups_of_wide;
+SELECT line FROM explained('EXECUTE groups_of_wide') line WHERE line ~ 'BatmapAggregate|Answered|JoinProject';
+RESET batmap.memory_limit;
+RESET work_mem;
+RESET plan_cache_mode;
+DEALLOCATE groups_of_wide;
 
 -- EXPLAIN ANALYZE tells how many rows the node has read, and the record of the run is the same
 SELECT line FROM explained('SELECT count(*) FROM batmap_pairs(''TABLE aggregate_rows'', 20, method => ''horizontal'')') line;

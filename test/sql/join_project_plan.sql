@@ -258,6 +258,20 @@ EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b 
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT a.item, b.item, count(*) FROM jp_guarded a JOIN jp_guarded b USING (tid) WHERE leak(a.item) GROUP BY 1, 2 ORDER BY 1, 2;
 RESET ROLE;
+-- nor how often a row repeats
+CREATE TABLE jp_repeated AS SELECT g % 300 AS tid, g % 101 AS item FROM generate_series(1, 60000) g;
+INSERT INTO jp_repeated SELECT 5, 3 FROM generate_series(1, 42);
+ANALYZE jp_repeated;
+CREATE VIEW jp_once WITH (security_barrier) AS SELECT DISTINCT tid, item FROM jp_repeated;
+CREATE VIEW jp_once_open AS SELECT DISTINCT tid, item FROM jp_repeated;
+CREATE SEQUENCE jp_calls;
+CREATE FUNCTION leak(int, int) RETURNS bool LANGUAGE plpgsql IMMUTABLE COST 0.0001 AS
+    $$ BEGIN IF $1 = 5 AND $2 = 3 THEN PERFORM nextval('jp_calls'); END IF; RETURN true; END $$;
+SELECT count(*) FROM (SELECT a.item, b.item, count(*) FROM jp_once a JOIN jp_once b USING (tid) WHERE leak(a.tid, a.item) AND leak(b.tid, b.item) GROUP BY 1, 2) q;
+SELECT last_value FROM jp_calls;
+SELECT count(*) FROM (SELECT a.item, b.item, count(*) FROM jp_once_open a JOIN jp_once_open b USING (tid) WHERE leak(a.tid, a.item) AND leak(b.tid, b.item) GROUP BY 1, 2) q;
+DROP VIEW jp_once, jp_once_open;
+DROP TABLE jp_repeated;
 
 -- a partitioned table, a function
 CREATE TABLE jp_parts (tid int, item int) PARTITION BY RANGE (item);

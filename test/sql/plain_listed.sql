@@ -179,5 +179,10 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM lines a JOIN lines b USING (ord) JOIN f
 SELECT count(*) FROM lines a JOIN lines b USING (ord) JOIN few_wanted c ON c.x = a.prod AND c.y = b.prod WHERE is_seen(c.id, a.prod);
 -- several columns for an item
 SELECT * FROM try('SELECT a.prod, a.n, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN wanted c ON c.x = a.prod AND c.id % 7 = a.n AND c.y = b.prod GROUP BY 1, 2, 3');
+-- CASE, over the list, the inputs and both
+SELECT * FROM try('SELECT CASE WHEN c.id % 2 = 1 THEN c.x END, count(*) FROM lines a JOIN lines b USING (ord) JOIN wanted c ON c.x = a.prod AND c.y = b.prod GROUP BY 1');
+SELECT * FROM try('SELECT c.id % 3, count(*) FROM lines a JOIN lines b USING (ord) JOIN wanted c ON c.x = a.prod AND c.y = b.prod WHERE CASE WHEN a.n = 1 THEN b.n = 2 ELSE true END GROUP BY 1');
+SELECT * FROM try('SELECT DISTINCT CASE a.prod WHEN 1 THEN ''x'' ELSE ''y'' END, c.y FROM lines a JOIN lines b USING (ord) JOIN wanted c ON c.x = a.prod AND c.y = b.prod');
+SELECT * FROM try('SELECT CASE WHEN a.prod > 3 THEN c.y WHEN c.x > 2 THEN b.prod END, count(*) FROM lines a JOIN lines b USING (ord) JOIN wanted c ON c.x = a.prod AND c.y = b.prod GROUP BY 1');
 SET client_min_messages = warning;
 DROP SCHEMA listed CASCADE;

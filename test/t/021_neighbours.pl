@@ -203,7 +203,7 @@ for my $libraries ("batmap,$module", "$module,batmap", $module)
     is($notices, '', 'the session preloads: no NOTICE');
 }
 my (undef, undef, $notices) = $node->psql('postgres', q{SELECT * FROM batmap_explain_why('SELECT 1')});
-like($notices, qr/NOTICE:  a session plans without batmap/, 'a statement loads: a NOTICE');
+like($notices, qr/NOTICE:  batmap is not preloaded/, 'a statement loads: a NOTICE');
 
 $node->stop;
 done_testing();
