@@ -22,7 +22,7 @@ inline constexpr size_t kAreaBytes = size_t{1} << 20;
 inline constexpr size_t kChannelBytes = kHeaderBytes + 2 * kAreaBytes;
 /// Rows of one kAddRows: tids fill the first half of the area, items the second.
 inline constexpr size_t kAreaRows = kAreaBytes / 2 / sizeof(uint32_t);
-inline constexpr size_t kMaxChannels = 16;  // of one session
+inline constexpr size_t kMaxChannels = 24;  // of one session, with those that it has just given up
 
 struct ChannelHeader {
   std::atomic<uint32_t> cancel;  // the session wants the running call to end

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kOwnChannels = 8;              // of one session; more calls at once wait
+constexpr size_t kOwnChannels = 16;             // of one session; more calls at once wait
 constexpr size_t kChannelRows = kAreaRows / 2;  // of a job, for each channel that its rows may take beside the first
 
 }  // namespace
