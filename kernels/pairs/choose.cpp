@@ -26,12 +26,17 @@ constexpr double kUnitedWords = 1.5;      // words of bit rows that are united i
 constexpr double kTail = 4.0;             // starting on the tail of a transaction
 constexpr double kLinkOccurrence = 12.0;  // building the horizontal form
 constexpr double kListBit = 6.0;          // building bit rows and lists
-constexpr double kSlicedPair = 0.2;       // comparing a bit-sliced counter with the threshold
-constexpr double kSetBit = 3.0;           // building the bit matrix
-constexpr double kClearWord = 0.8;        // memory that the process touches first
-constexpr double kPairOverhead = 8.0;     // a pair in a bitmap tile
-constexpr double kPlacedElement = 60.0;   // building a batmap
-constexpr double kPlaneWord = 0.12;       // comparing 64 slots of one plane; after about kPlanesRead planes a block ends
+// A form of more bytes lies far from the core. What is added then, from the shapes of bench/join_shapes.h:
+constexpr double kNearBytes = 4 << 20;
+constexpr double kFarOccurrence = 6.0;   // of the horizontal form
+constexpr double kFarBit = 16.0;         // set in a bit row
+constexpr double kFarRow = 50.0;         // of bits, before the first word is there
+constexpr double kSlicedPair = 0.2;      // comparing a bit-sliced counter with the threshold
+constexpr double kSetBit = 3.0;          // building the bit matrix
+constexpr double kClearWord = 0.8;       // memory that the process touches first
+constexpr double kPairOverhead = 8.0;    // a pair in a bitmap tile
+constexpr double kPlacedElement = 60.0;  // building a batmap
+constexpr double kPlaneWord = 0.12;      // comparing 64 slots of one plane; after about kPlanesRead planes a block ends
 constexpr double kMergedElement = 4.0;
 constexpr double kThread = 25'000;        // starting and joining a thread
 constexpr double kListElement = 5.0;      // building a tidlist
@@ -97,7 +102,9 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
     case PairMethod::kHorizontal: {
       const double instances = static_cast<double>(job.pair_instances) * share * share_until_enough(job, rows, kAllOfARow);
       const double tails = rectangle ? static_cast<double>(job.leading_occurrences) : occurrences * share;
-      build = occurrences * kLinkOccurrence;
+      estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences,
+                                          rectangle ? job.leading_occurrences : job.occurrences);
+      build = occurrences * (kLinkOccurrence + (static_cast<double>(estimate.bytes) > kNearBytes ? kFarOccurrence : 0));
       const double scanned = std::min(pairs, instances * 8);
       if (finds) {
         // A tail is marked item by item, or united word by word.
@@ -108,9 +115,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
         count = instances * kIncrement + scanned * kScannedCounter;
       }
       count += tails * kTail;
-      estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences,
-                                          rectangle ? job.leading_occurrences : job.occurrences) +
-                       threads * (job.items - job.first_column) * 4 + found;
+      estimate.bytes += threads * (job.items - job.first_column) * 4 + found;
       break;
     }
     case PairMethod::kPositional: {
@@ -119,9 +124,13 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       const uint64_t listed = rectangle ? job.leading_occurrences : job.occurrences;
       estimate.bytes =
           transaction_bits_bytes(job.items, job.tid_slots, listed, job.first_column) + threads * sizeof(BitRowSum) + found;
-      build = occurrences * kListBit +
-              static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0, job.first_column)) / 8 * kClearWord;
+      const auto bytes = static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0, job.first_column));
+      build = occurrences * kListBit + bytes / 8 * kClearWord;
       count = words / job.positional_words_per_ns + pairs * (finds ? kScannedMark : kSlicedPair);
+      if (bytes > kNearBytes) {
+        build += (occurrences - (rectangle ? static_cast<double>(listed) : 0)) * kFarBit;
+        count += static_cast<double>(listed) * share * (finds ? share_until_enough(job, rows, kAllOfARow) : 1) * kFarRow;
+      }
       break;
     }
     case PairMethod::kBitmap: {

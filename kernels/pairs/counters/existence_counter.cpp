@@ -26,7 +26,7 @@ namespace batmap {
 namespace {
 
 // From bench/existence_bench.cpp: words of bit rows that are united in the time of one mark.
-constexpr uint64_t kWordsOfAMark = 4;
+constexpr uint64_t kWordsOfAMark = 2;
 // An item with fewer marks than this fraction of the columns gets them in levels of bits.
 constexpr uint64_t kSparseMarks = 16;
 constexpr size_t kTailsAhead = 16;    // between prefetch and use, as in horizontal_counter.cpp
