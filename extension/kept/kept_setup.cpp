@@ -139,9 +139,10 @@ void check_expression(char* filter) {
   error_context_stack = &pointing;
   const List* const statements = raw_parser(psprintf("%s%s", kSelect, filter), RAW_PARSE_DEFAULT);
   error_context_stack = pointing.previous;
-  const auto* const select = list_length(statements) == 1 && IsA(linitial_node(RawStmt, statements)->stmt, SelectStmt)
-                                 ? castNode(SelectStmt, linitial_node(RawStmt, statements)->stmt)
-                                 : nullptr;
+  // A length says that there is a semicolon.
+  const RawStmt* const raw = list_length(statements) == 1 ? linitial_node(RawStmt, statements) : nullptr;
+  const auto* const select =
+      raw != nullptr && raw->stmt_len == 0 && IsA(raw->stmt, SelectStmt) ? castNode(SelectStmt, raw->stmt) : nullptr;
   SelectStmt* const bare = makeNode(SelectStmt);  // has a list of columns and nothing else
   if (select != nullptr) bare->targetList = select->targetList;
   if (list_length(bare->targetList) != 1 || linitial_node(ResTarget, bare->targetList)->name != nullptr ||
