@@ -25,20 +25,24 @@ const char* change_query(const KeptTable& kept) {
   const char* const log = qualified_name(kept.companions.log);
   const char* const rows = qualified_name(kept.companions.rows);
   const char* const item = as_item("item", kept.has_texts);
-  // OFFSET keeps the inner query apart, so that it is a look-up for each tid, whatever the planner thinks of the log.
+  // OFFSET keeps the inner query apart, so that it is a look-up for each tid, whatever the planner thinks of the log. Where the
+  // index is gone the planner may join as it likes.
+  const Relation table = table_open(kept.table, AccessShareLock);
+  const char* const apart = has_index(table, kept.tid) ? " OFFSET 0" : "";
+  table_close(table, NoLock);
   if (is_integer_type(kept.tid_type))
     return psprintf(
         "SELECT tid::int8, %s, change::int4, 0 FROM %s UNION ALL "
         "SELECT d.tid::int8, r.item, 0, 1 FROM (SELECT DISTINCT tid FROM %s) d "
-        "CROSS JOIN LATERAL (SELECT %s AS item FROM %s r WHERE r.tid = d.tid AND r.item IS NOT NULL OFFSET 0) r",
-        item, log, log, item, rows);
+        "CROSS JOIN LATERAL (SELECT %s AS item FROM %s r WHERE r.tid = d.tid AND r.item IS NOT NULL%s) r",
+        item, log, log, item, rows, apart);
   return psprintf(
       "WITH l AS MATERIALIZED (SELECT tid, %s AS item, change FROM %s), "
       "d AS MATERIALIZED (SELECT tid, row_number() OVER () AS code FROM (SELECT DISTINCT tid FROM l) q) "
       "SELECT d.code, l.item, l.change::int4, 0 FROM l JOIN d ON d.tid = l.tid UNION ALL "
       "SELECT d.code, r.item, 0, 1 FROM d "
-      "CROSS JOIN LATERAL (SELECT %s AS item FROM %s r WHERE r.tid = d.tid AND r.item IS NOT NULL OFFSET 0) r",
-      item, log, item, rows);
+      "CROSS JOIN LATERAL (SELECT %s AS item FROM %s r WHERE r.tid = d.tid AND r.item IS NOT NULL%s) r",
+      item, log, item, rows, apart);
 }
 
 /// Numbers the texts, ascending. The engine's part, as what follows.

@@ -83,18 +83,7 @@ void check_tid_type(Oid type) {
 
 /// Questions read the rows of single tids.
 void check_index(Relation table, AttrNumber tid, const char* name) {
-  List* const indexes = RelationGetIndexList(table);
-  const ListCell* cell;
-  bool found = false;
-  foreach (cell, indexes) {
-    const Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-    const Form_pg_index form = index->rd_index;
-    found |= form->indisvalid && form->indnkeyatts > 0 && form->indkey.values[0] == tid &&
-             RelationGetIndexPredicate(index) == NIL &&
-             (index->rd_rel->relam == BTREE_AM_OID || index->rd_rel->relam == HASH_AM_OID);
-    index_close(index, AccessShareLock);
-  }
-  if (found) return;
+  if (has_index(table, tid)) return;
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("table \"%s\" has no index that begins with column \"%s\"", RelationGetRelationName(table), name),
                   errhint("CREATE INDEX ON %s (%s): kept counts read the rows of the transactions that changed.",

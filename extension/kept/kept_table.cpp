@@ -693,6 +693,20 @@ KeptTable kept_table_to_change(Oid oid) {
   return kept;
 }
 
+bool has_index(Relation table, AttrNumber column) {
+  bool found = false;
+  const ListCell* cell;
+  foreach (cell, RelationGetIndexList(table)) {
+    const Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+    const Form_pg_index form = index->rd_index;
+    found |= form->indisvalid && form->indnkeyatts > 0 && form->indkey.values[0] == column &&
+             RelationGetIndexPredicate(index) == NIL &&
+             (index->rd_rel->relam == BTREE_AM_OID || index->rd_rel->relam == HASH_AM_OID);
+    index_close(index, AccessShareLock);
+  }
+  return found;
+}
+
 const char* qualified_name(Oid relation) {
   return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
 }

@@ -128,6 +128,9 @@ Oid tied_table(Oid relation);
 /// Why a table cannot be kept, whether or not it is. @raises 42809, 0A000
 void check_kind(Relation table);
 
+/// Whether a table has an index of all its rows that begins with a column, and in which single values are looked up.
+bool has_index(Relation table, AttrNumber column);
+
 /// "schema"."name"
 const char* qualified_name(Oid relation);
 

@@ -201,6 +201,10 @@ SELECT batmap_keep('kept_shop.w', 'k', 'i', 'i > 1 AS x');
 SELECT batmap_keep('kept_shop.w', 'k', 'i', 'i > 1; -- and no more');
 SELECT batmap_keep('kept_shop.w', 'k', 'i', 'i > 1 -- and more');
 SELECT batmap_check_kept('kept_shop.w');
+-- the index on the transactions is gone
+DROP INDEX kept_shop.w_k_idx;
+INSERT INTO kept_shop.w VALUES (2, 7), (2, 8);
+SELECT batmap_check_kept('kept_shop.w');
 RESET ROLE;
 DROP SCHEMA kept_evil CASCADE;
 DROP SCHEMA kept_shop CASCADE;
