@@ -2,7 +2,7 @@
 // has room for 64 kB: there each chunk is copied three times, and the two sides wake each other for every one. So a worker has
 // slots in memory that it shares with the leader. It fills a slot with chunks and sends a row that names the slot; the leader
 // reads the chunks and frees the slot. A worker never waits for a free slot: without one it sends a chunk as a row, through
-// the queue, which knows how to wait and how to end. Source: ours.
+// the queue, which knows how to wait and how to end. A worker has 262 kB of slots. Source: ours.
 #pragma once
 
 #include <atomic>

@@ -10,20 +10,37 @@
 
 namespace batmap::pg {
 
-Oid tied_table(Oid relation) {
-  Oid table = InvalidOid;
+namespace {
+
+/// The columns of pg_depend by which an index finds a relation.
+struct DependencySide {
+  Oid index;
+  AttrNumber class_column;
+  AttrNumber object_column;
+};
+constexpr DependencySide kDepends = {DependDependerIndexId, Anum_pg_depend_classid, Anum_pg_depend_objid};
+constexpr DependencySide kIsDependedOn = {DependReferenceIndexId, Anum_pg_depend_refclassid, Anum_pg_depend_refobjid};
+
+/// Calls visit(row) for the rows of pg_depend that have a relation on this side.
+template <typename Visit>
+void visit_dependencies(const DependencySide& side, Oid relation, Visit visit) {
   const Relation depend = table_open(DependRelationId, AccessShareLock);
   ScanKeyData keys[2];
-  ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
-  ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-  const SysScanDesc scan = systable_beginscan(depend, DependDependerIndexId, true, nullptr, 2, keys);
-  while (const HeapTuple tuple = systable_getnext(scan)) {
-    const auto* const row = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
-    if (row->refclassid == RelationRelationId && row->refobjsubid == 0 && row->deptype == DEPENDENCY_AUTO)
-      table = row->refobjid;
-  }
+  ScanKeyInit(&keys[0], side.class_column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+  ScanKeyInit(&keys[1], side.object_column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  const SysScanDesc scan = systable_beginscan(depend, side.index, true, nullptr, 2, keys);
+  while (const HeapTuple tuple = systable_getnext(scan)) visit(*reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple)));
   systable_endscan(scan);
   table_close(depend, AccessShareLock);
+}
+
+}  // namespace
+
+Oid tied_table(Oid relation) {
+  Oid table = InvalidOid;
+  visit_dependencies(kDepends, relation, [&](const FormData_pg_depend& row) {
+    if (row.refclassid == RelationRelationId && row.refobjsubid == 0 && row.deptype == DEPENDENCY_AUTO) table = row.refobjid;
+  });
   return table;
 }
 
@@ -82,17 +99,9 @@ bool is_copied_trigger(Oid trigger) {
 /// How many row triggers of kept tables name a relation, each in its condition. Those of partitions do not count.
 int naming_triggers(Oid relation) {
   int count = 0;
-  const Relation depend = table_open(DependRelationId, AccessShareLock);
-  ScanKeyData keys[2];
-  ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
-  ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-  const SysScanDesc scan = systable_beginscan(depend, DependReferenceIndexId, true, nullptr, 2, keys);
-  while (const HeapTuple tuple = systable_getnext(scan)) {
-    const auto* const row = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
-    count += row->classid == TriggerRelationId && !is_copied_trigger(row->objid);
-  }
-  systable_endscan(scan);
-  table_close(depend, AccessShareLock);
+  visit_dependencies(kIsDependedOn, relation, [&](const FormData_pg_depend& row) {
+    count += row.classid == TriggerRelationId && !is_copied_trigger(row.objid);
+  });
   return count;
 }
 
