@@ -81,22 +81,23 @@ struct varlena* compact_value(SetWork* work) {
   return value;
 }
 
-struct varlena* compact_elements(SetWork* work) {
+namespace {
+
+struct varlena* compact_elements(SetWork* work, std::span<const uint64_t> elements) {
   guarded([&] {
     work->compact.clear();
-    work->compact.add_elements(std::span<const uint64_t>(work->elements.span()));
+    work->compact.add_elements(elements);
   });
   return compact_value(work);
 }
 
-struct varlena* prepared_elements(SetWork* work, int width) {
-  const size_t bytes = guarded([&] { return work->encoder.prepare(work->elements.span(), width); });
+/// @param width  all elements are below 2^width
+struct varlena* prepared_elements(SetWork* work, std::span<const uint64_t> elements, int width) {
+  const size_t bytes = guarded([&] { return work->encoder.prepare(elements, width); });
   struct varlena* const value = allocate_value(bytes);
   guarded([&] { work->encoder.write(reinterpret_cast<std::byte*>(VARDATA(value))); });
   return value;
 }
-
-namespace {
 
 // A typmod above this is kDeclared + N. One up to kMaxWidth is a width. This bit is added for the prepared form.
 constexpr int32 kDeclared = 64;
@@ -142,7 +143,7 @@ struct varlena* at_typmod(struct varlena* value, Typmod typmod) {
   struct varlena* result;
   if (typmod.prepared) {
     guarded([&] { decode(set, work->elements, work->options); });
-    result = prepared_elements(work, typmod.width);
+    result = prepared_elements(work, work->elements.span(), typmod.width);
   } else {
     guarded([&] { add_set(set, work->compact, work->options); });
     result = compact_value(work);
@@ -151,9 +152,9 @@ struct varlena* at_typmod(struct varlena* value, Typmod typmod) {
   return result;
 }
 
-struct varlena* elements_at_typmod(SetWork* work, Typmod typmod) {
-  if (!work->elements.empty()) check_range(work->elements[work->elements.size() - 1], typmod);
-  return typmod.prepared ? prepared_elements(work, typmod.width) : compact_elements(work);
+struct varlena* elements_at_typmod(SetWork* work, std::span<const uint64_t> elements, Typmod typmod) {
+  if (!elements.empty()) check_range(elements.back(), typmod);
+  return typmod.prepared ? prepared_elements(work, elements, typmod.width) : compact_elements(work, elements);
 }
 
 Typmod declared_universe(int64 universe, bool prepared) {
@@ -184,9 +185,11 @@ namespace {
 
 template <typename Integer>
 void copy_elements(SetWork* work, const ArrayType* array, size_t count) {
+  constexpr size_t kPart = 16384;  // between looks at interrupts: the memory is new, and each page costs a fault
   uint64_t* const out = guarded([&] { return work->elements.room(count); });
   const char* const data = ARR_DATA_PTR(array);
   for (size_t i = 0; i < count; ++i) {
+    if (i % kPart == 0) CHECK_FOR_INTERRUPTS();
     Integer element;
     memcpy(&element, data + i * sizeof element, sizeof element);
     out[i] = checked_element(element);
@@ -194,13 +197,25 @@ void copy_elements(SetWork* work, const ArrayType* array, size_t count) {
   work->elements.add(count);
 }
 
+/// The elements of an int8[] without a copy, if they are ascending and distinct, and elements of a set. Else nothing.
+std::span<const uint64_t> elements_in_place(const ArrayType* array, size_t count) {
+  const std::span<const uint64_t> elements(reinterpret_cast<const uint64_t*>(ARR_DATA_PTR(array)), count);
+  if (count == 0 || elements.back() >= universe_of(kMaxWidth)) return {};
+  return guarded([&] { return ascending_front(elements, backend_cancel_token()); }) == count ? elements
+                                                                                             : std::span<const uint64_t>();
+}
+
 }  // namespace
 
-void read_array(SetWork* work, ArrayType* array) {
-  if (array_contains_nulls(array))
+std::span<const uint64_t> read_array(SetWork* work, const ArrayType* array) {
+  if (array_contains_nulls(const_cast<ArrayType*>(array)))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("an array with NULL elements is not a batmap"),
                     errhint("Use array_remove(..., NULL).")));
   const auto count = static_cast<size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
+  if (ARR_ELEMTYPE(array) == INT8OID) {
+    const std::span<const uint64_t> elements = elements_in_place(array, count);
+    if (!elements.empty()) return elements;
+  }
   work->elements.shrink(0);
   switch (ARR_ELEMTYPE(array)) {
     case INT2OID: copy_elements<int16>(work, array, count); break;
@@ -208,6 +223,7 @@ void read_array(SetWork* work, ArrayType* array) {
     default: copy_elements<int64>(work, array, count); break;
   }
   guarded([&] { sort_distinct(work->elements, work->options); });
+  return work->elements.span();
 }
 
 }  // namespace batmap::pg

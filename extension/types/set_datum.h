@@ -65,10 +65,6 @@ struct varlena* allocate_value(uint64_t bytes);
 
 /// The set that `work->compact` has, as a value.
 struct varlena* compact_value(SetWork* work);
-/// The elements of `work`, ascending and distinct, as a value in compact form.
-struct varlena* compact_elements(SetWork* work);
-/// The same in prepared form. @param width  all elements are below 2^width
-struct varlena* prepared_elements(SetWork* work, int width);
 
 /// What a type modifier declares. Stored bytes know the width alone, so the universe is checked where a value becomes one of the
 /// declared type.
@@ -89,8 +85,8 @@ Typmod read_typmod(int32 typmod);
 /// A validated value as the typmod declares it: the value itself if nothing has to be changed. Without a declared universe,
 /// a value keeps its form. @raises 22003 if an element is out of range
 struct varlena* at_typmod(struct varlena* value, Typmod typmod);
-/// The elements of `work`, ascending and distinct, as a value that the typmod declares. @raises 22003
-struct varlena* elements_at_typmod(SetWork* work, Typmod typmod);
+/// Elements, ascending and distinct, as a value that the typmod declares. @raises 22003
+struct varlena* elements_at_typmod(SetWork* work, std::span<const uint64_t> elements, Typmod typmod);
 
 /// What the universe of an argument declares. @raises 22023 unless the size is 1 .. 2^62
 Typmod declared_universe(int64 universe, bool prepared = false);
@@ -118,8 +114,8 @@ auto guarded_input(int invalid_data, Body&& body, const char* file = __builtin_F
   raise_failure(failure, file, line, function);
 }
 
-/// Replaces the elements of `work` by those of an int4[] or int8[], sorted and distinct.
+/// @return the elements of an int2[], int4[] or int8[], ascending and distinct: in the array, or in `work`
 /// @raises 22004 for a NULL element, 22003 for an element out of range
-void read_array(SetWork* work, ArrayType* array);
+std::span<const uint64_t> read_array(SetWork* work, const ArrayType* array);
 
 }  // namespace batmap::pg

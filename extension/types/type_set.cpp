@@ -50,7 +50,7 @@ std::span<const char> print_set(const SetView& set, SetWork* work, const char* h
 struct varlena* read_set(std::string_view text, Typmod typmod) {
   SetWork* const work = open_work(text.size() * sizeof(uint64_t) / 2);  // an element is a digit and a comma, or more
   guarded_input(ERRCODE_INVALID_TEXT_REPRESENTATION, [&] { parse_set_text(text, work->elements, work->options); });
-  struct varlena* const value = elements_at_typmod(work, typmod);
+  struct varlena* const value = elements_at_typmod(work, work->elements.span(), typmod);
   close_work(work);
   return value;
 }
@@ -174,7 +174,7 @@ BATMAP_FUNCTION(batmap_prepare) {
   const int width = undeclared_width(largest);
   const Typmod typmod =
       PG_NARGS() > 1 ? declared_universe(PG_GETARG_INT64(1), true) : Typmod{width, true, universe_of(width)};
-  struct varlena* const value = elements_at_typmod(work, typmod);
+  struct varlena* const value = elements_at_typmod(work, work->elements.span(), typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
 }

@@ -23,8 +23,7 @@ namespace {
 Datum set_from_array(FunctionCallInfo fcinfo, Typmod typmod) {
   ArrayType* const array = PG_GETARG_ARRAYTYPE_P(0);
   SetWork* const work = open_work(2 * size_t{VARSIZE(array)});
-  read_array(work, array);
-  struct varlena* const value = elements_at_typmod(work, typmod);
+  struct varlena* const value = elements_at_typmod(work, read_array(work, array), typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
 }

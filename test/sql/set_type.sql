@@ -166,6 +166,13 @@ CREATE TABLE arrays (a int4[], b int8[]);
 INSERT INTO arrays VALUES ('{1,2}'::batmap, '{3,4}'::batmap);
 SELECT * FROM arrays;
 DROP TABLE arrays;
+-- int8[] in ascending order is read in place, any other order is sorted
+SELECT '{}'::int8[]::batmap, '{1,2,3}'::int8[]::batmap, '{3,2,2}'::int8[]::batmap, '{1,1}'::int8[]::batmap,
+       '{0,4611686018427387903}'::int8[]::batmap, '{{1,2},{3,4}}'::int8[]::batmap, '{1,2}'::int8[]::batmap(5, prepared);
+SELECT '{1,4611686018427387904}'::int8[]::batmap;
+SELECT '{-1,4}'::int8[]::batmap;
+SELECT '{4,-1}'::int8[]::batmap;
+SELECT '{4,5}'::int8[]::batmap(5);
 SELECT * FROM batmap_unnest('{3,1,2}'::batmap);
 SELECT count(*) FROM batmap_unnest('{}'::batmap);
 SELECT batmap_unnest(s) FROM sets WHERE id < 3;
