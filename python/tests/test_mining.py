@@ -4,6 +4,7 @@ import inspect
 import sqlite3
 import sys
 import warnings
+from collections import Counter
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from uuid import uuid4
@@ -207,14 +208,45 @@ def test_episodes(conn):
         batmap.episodes(conn, query, (0, 5), min_count=8)
 
 
+def test_window_pairs(conn):
+    conn.execute(
+        "CREATE TABLE clicks AS SELECT '2024-05-01 12:00Z'::timestamptz + i * interval '4 min' AS at, i, "
+        "(ARRAY['home', 'search', 'cart'])[i % 3 + 1] AS page, i / 6 AS visitor FROM generate_series(0, 23) i"
+    )
+    query = "SELECT at, page, visitor FROM clicks"
+    for within in (timedelta(minutes=5), "5 min"):
+        answer = batmap.window_pairs(conn, query, within, min_count=2, as_frame=False)
+        assert list(map(tuple, answer)) == [("cart", "home", 4), ("cart", "search", 4), ("home", "search", 4)]
+    best = batmap.window_pairs(conn, query, timedelta(minutes=5), top_k=1, counting="occurrences", as_frame=False)
+    assert list(map(tuple, best)) == [("cart", "search", 8)]
+    codes = "SELECT i{}, i % 3, visitor FROM clicks"
+    assert [row.support_count for row in batmap.window_pairs(conn, codes.format(""), 1, min_count=1, as_frame=False)] == [4, 4, 4]
+    for within in (1.5, Decimal("1.5")):
+        floats = batmap.window_pairs(conn, codes.format("::float8"), within, min_count=1, include=[0], as_frame=False)
+        assert list(map(tuple, floats)) == [(0, 1, 4), (0, 2, 4)]
+    with pytest.raises(TypeError, match=r"within must be an integer, a number or a timedelta, not \[1\]"):
+        batmap.window_pairs(conn, query, [1], min_count=1)
+    with pytest.warns(batmap.TruncatedWarning, match="after 2 rows by max_results = 2"):
+        batmap.window_pairs(conn, query, "5 min", min_count=1, max_results=2)
+
+
+def test_itemset_spectrum(conn):
+    listed = batmap.itemsets(conn, QUERY, min_count=2, as_frame=False)
+    lines = batmap.itemset_spectrum(conn, QUERY, min_count=2, as_frame=False)
+    counts = Counter((row.length, row.support_count) for row in listed)
+    assert counts and {(line.length, line.support_count): line.itemsets for line in lines} == counts
+    texts = "SELECT receipt, 'no. ' || product FROM lines"
+    assert tuples(batmap.itemset_spectrum, conn, texts, min_count=2) == list(map(tuple, lines))
+
+
 # ---- parameters
 
 
 def test_the_parameters_are_those_of_the_catalog(conn):
     """Each function has the parameters of its SQL functions over query text: the same names, and no others."""
     ours = {"conn", "params", "item_type", "left_type", "right_type", "as_frame", "on_truncation", "event_type"}
-    functions = ("pairs", "partners", "itemsets", "rules", "recommend", "join_project", "episodes")
-    for name in (*functions, "count_pairs", "triangles", "edge_triangles", "all_pairs", "similar"):
+    functions = ("pairs", "partners", "itemsets", "itemset_spectrum", "rules", "recommend", "join_project", "episodes")
+    for name in (*functions, "window_pairs", "count_pairs", "triangles", "edge_triangles", "all_pairs", "similar"):
         function = getattr(batmap, name)
         [(names,)] = conn.execute(
             "SELECT proargnames[:pronargs] FROM pg_proc WHERE proname = %s "

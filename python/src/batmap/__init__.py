@@ -14,6 +14,7 @@ from .mining import (
     count_pairs,
     edge_triangles,
     episodes,
+    itemset_spectrum,
     itemsets,
     join_project,
     keep,
@@ -27,6 +28,7 @@ from .mining import (
     similar,
     triangles,
     unkeep,
+    window_pairs,
 )
 from .values import from_binary, from_text, to_text
 
@@ -43,6 +45,7 @@ __all__ = [
     "episodes",
     "from_binary",
     "from_text",
+    "itemset_spectrum",
     "itemsets",
     "join_project",
     "keep",
@@ -57,4 +60,5 @@ __all__ = [
     "to_text",
     "triangles",
     "unkeep",
+    "window_pairs",
 ]

@@ -42,6 +42,7 @@ __all__ = [
     "count_pairs",
     "edge_triangles",
     "episodes",
+    "itemset_spectrum",
     "itemsets",
     "join_project",
     "keep",
@@ -55,6 +56,7 @@ __all__ = [
     "similar",
     "triangles",
     "unkeep",
+    "window_pairs",
 ]
 
 Items = Iterable[Any]
@@ -306,6 +308,40 @@ def itemsets(
     return _answer(conn, call, "Itemset", as_frame, on_truncation)
 
 
+def itemset_spectrum(
+    conn: Any,
+    query: str,
+    *,
+    min_count: int | None = None,
+    min_support: float | None = None,
+    max_support: float | None = None,
+    min_length: int | None = None,
+    max_length: int | None = None,
+    target: str | None = None,
+    include: Items | None = None,
+    exclude: Items | None = None,
+    tid_column: str | None = None,
+    item_column: str | None = None,
+    params: Sequence[Any] = (),
+    item_type: str | None = None,
+    as_frame: bool | None = None,
+) -> Frame:
+    """How many itemsets of each length and support there are, without listing them: `batmap_itemset_spectrum`.
+
+    @param query  a SELECT of two columns, transaction and item
+    @param target  "all", "closed", "maximal" or "generators"; None: all
+    @return a row for each length and support [length, support_count, support, itemsets]
+    """
+    call = _Call("batmap_itemset_spectrum", {"query": ("text", query)}, params, item_type)
+    call.add("int8", min_count=min_count)
+    call.add("float8", min_support=min_support, max_support=max_support)
+    call.add("int4", min_length=min_length, max_length=max_length)
+    call.add("text", target=target)
+    call.add_items(include=include, exclude=exclude)
+    call.add("name", tid_column=tid_column, item_column=item_column)
+    return _answer(conn, call, "SpectrumLine", as_frame, "ignore")
+
+
 def rules(
     conn: Any,
     query: str,
@@ -479,6 +515,46 @@ def episodes(
     call.add("bool", same_time=same_time)
     call.add("text", counting=counting, algorithm=algorithm, device=device)
     return _answer(conn, call, "Episode", as_frame, on_truncation)
+
+
+def window_pairs(
+    conn: Any,
+    query: str,
+    within: int | float | Interval,
+    *,
+    min_count: int | None = None,
+    min_support: float | None = None,
+    include: Items | None = None,
+    exclude: Items | None = None,
+    top_k: int | None = None,
+    max_results: int | None = None,
+    timeout: Interval | None = None,
+    counting: str | None = None,
+    params: Sequence[Any] = (),
+    item_type: str | None = None,
+    as_frame: bool | None = None,
+    on_truncation: str = "warn",
+) -> Frame:
+    """The pairs of items that come within a window of each other, in either order: `batmap_window_pairs`.
+
+    @param query  a SELECT of time, item and, if there are several, stream
+    @param within  the largest distance of two times: an integer for integer times and dates (days), a float for float8, a
+        timedelta or a text such as "5 min" for timestamps and dates
+    @param counting  "streams", the default, or "occurrences"
+    @param timeout  a timedelta, or text such as "30 s"
+    @return a row for each pair [item_a, item_b, support_count], item_a < item_b
+    """
+    kind = _type_of_times([within])
+    if kind is None:
+        raise TypeError(f"within must be an integer, a number or a timedelta, not {within!r}")
+    call = _Call("batmap_window_pairs", {"query": ("text", query)}, params, item_type)
+    call.add(kind, within=within)
+    call.add("int8", min_count=min_count, top_k=top_k, max_results=max_results)
+    call.add("float8", min_support=min_support)
+    call.add_items(include=include, exclude=exclude)
+    call.add("interval", timeout=timeout)
+    call.add("text", counting=counting)
+    return _answer(conn, call, "WindowPair", as_frame, on_truncation)
 
 
 def keep(conn: Any, table: str, tid: str, item: str, *, filter: str | None = None) -> None:
@@ -758,13 +834,23 @@ def _rows_of_gaps(gaps: Gap | Sequence[Gap]) -> list[list[Any]]:
 def _typed_gaps(rows: list[list[Any]]) -> tuple[str, list[list[Any]]]:
     """The SQL type of gaps, and the gaps as drivers send them: as an array, whose elements have one type."""
     ends = [end for row in rows for end in row if end is not None]
-    if all(hasattr(end, "__index__") for end in ends):
-        return "int8[]", rows
-    if all(isinstance(end, (timedelta, str)) for end in ends):
-        return "interval[]", rows
-    if all(hasattr(end, "__float__") for end in ends):
-        return "float8[]", [[None if end is None else float(end) for end in row] for row in rows]
-    raise TypeError(f"gaps must be all integers, all numbers or all timedeltas, not {ends!r}")
+    kind = _type_of_times(ends)
+    if kind is None:
+        raise TypeError(f"gaps must be all integers, all numbers or all timedeltas, not {ends!r}")
+    if kind == "float8":
+        rows = [[None if end is None else float(end) for end in row] for row in rows]
+    return f"{kind}[]", rows
+
+
+def _type_of_times(distances: Sequence[Any]) -> str | None:
+    """The SQL type of distances of times, or None if they have none in common."""
+    if all(hasattr(each, "__index__") for each in distances):
+        return "int8"
+    if all(isinstance(each, (timedelta, str)) for each in distances):
+        return "interval"
+    if all(hasattr(each, "__float__") for each in distances):
+        return "float8"
+    return None
 
 
 def _answer(conn: Any, call: _Call, row_name: str, as_frame: bool | None, on_truncation: str) -> Frame:
