@@ -38,33 +38,36 @@ namespace {
 
 enum class Answer { kFresh, kMirrored };
 
+/// Of which files and partitions counts may be. All: they are compared with the rows.
+enum class Files { kThese, kAll };
+
 /// Why there are no counts.
-enum class Problem { kNone, kTooOld, kOtherPartitions, kMismatch, kNoRoom };
+enum class Problem { kNone, kTooOld, kOtherFiles, kMismatch, kNoRoom };
 
 /// Whether rows of the table may be seen now whose log is not.
 bool is_log_incomplete(const KeptTable& kept) { return is_being_changed(kept) || may_miss_log(GetActiveSnapshot()); }
 
 /// Reads counts and change, in the active snapshot, or counts the rows. SPI is connected, as the owner.
 /// @param context   where the counts will lie @param work  gets the change
-/// @param quietly   problems are told instead of raised: kOtherPartitions, if the rows would have to be counted. Then the caller
+/// @param quietly   problems are told instead of raised: kOtherFiles, if the rows would have to be counted. Then the caller
 ///                  knows that no statement is changing the table, or finds that out
 /// @param expects   whether the same holds for counts that are newer than the snapshot
 Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work, bool quietly,
-                  bool expects, Problem& found) {
-  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
-  bool is_counted = (quietly || !is_log_incomplete(kept)) && (!kept.is_partitioned || are_counted(kept, partitions));
+                  bool expects, Problem& found, Files files = Files::kThese) {
+  const Partitions partitions = read_partitions(kept);
+  bool is_counted = (quietly || !is_log_incomplete(kept)) && (files == Files::kAll || are_counted(kept, partitions));
   Stored stored;
   found = Problem::kNone;
   if (is_counted) {
     read_change(kept, work);
     stored = read_stored_or_none(kept, selection, context, work);
     // Those that were locked are still there. A new one may have been read.
-    if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
+    is_counted = files == Files::kAll || are_same(partitions, read_partitions(kept));
     if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
   }
   if (found == Problem::kTooOld && !expects) raise_no_counts(kept);
   if (!is_counted && quietly) {
-    found = Problem::kOtherPartitions;
+    found = Problem::kOtherFiles;
   } else if (!is_counted) {
     work.rows.reset();
     stored = recount_stored(kept, context);
@@ -76,14 +79,14 @@ Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryConte
 /// @param problem  set instead of an error if the companions do not match the rows; nullptr: an error
 /// @param expects  whether the same holds for counts that are newer than the snapshot, or too large
 struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, Answer answer, Problem* problem = nullptr,
-                             bool expects = false) {
+                             bool expects = false, Files files = Files::kThese) {
   const MemoryContext caller = CurrentMemoryContext;
   const char* const name = get_rel_name(kept.table);
   AsOwner owner(kept.owner);
   SPI_connect();
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
   Problem found;
-  const Stored stored = read_fresh(kept, selection, CurrentMemoryContext, *work, problem != nullptr, expects, found);
+  const Stored stored = read_fresh(kept, selection, CurrentMemoryContext, *work, problem != nullptr, expects, found, files);
   over_companions(name, [&] {
     if (found != Problem::kNone) return;
     try {
@@ -192,7 +195,7 @@ struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why
   switch (problem) {
     case Problem::kNone: break;
     case Problem::kTooOld: why = "they are newer than the snapshot"; break;
-    case Problem::kOtherPartitions: why = "they are of other partitions"; break;
+    case Problem::kOtherFiles: why = "the table or its partitions are not those that were counted"; break;
     case Problem::kMismatch: why = "they do not match the rows"; break;
     case Problem::kNoRoom: why = "they need too much memory"; break;
   }
@@ -254,12 +257,14 @@ BATMAP_FUNCTION(batmap_kept_counts_of) { return kept_counts_answer(fcinfo, true)
 
 BATMAP_FUNCTION(batmap_check_kept) {
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
+  // A partitioned table may have other partitions, whose rows are in no log; one that was rewritten has the same rows.
+  const Files files = kept.is_partitioned ? Files::kThese : Files::kAll;
   bool matches = true;
   struct varlena* values[2] = {};
   for (const Answer answer : {Answer::kFresh, Answer::kMirrored}) {
     Problem problem;
-    values[static_cast<int>(answer)] = fresh_counts(kept, {}, answer, &problem);
-    if (problem == Problem::kOtherPartitions) PG_RETURN_BOOL(false);
+    values[static_cast<int>(answer)] = fresh_counts(kept, {}, answer, &problem, false, files);
+    if (problem == Problem::kOtherFiles) PG_RETURN_BOOL(false);
     if (problem != Problem::kNone) PG_RETURN_BOOL(!is_mismatch(kept));
   }
   AsOwner owner(kept.owner);

@@ -131,7 +131,7 @@ void write_no_counts(const KeptTable& kept, int16 part, const CountsKey& low, Ke
   write_counts(kept, kInsert, part, low, work.bytes.begin(), work.bytes.size());
 }
 
-/// Writes which partitions have been counted.
+/// Writes which partitions and files have been counted.
 void write_partitions(const KeptTable& kept, const Partitions& partitions, KeptWork& work) {
   for (int k = 0; k < partitions.count; ++k) {
     const Partition& partition = partitions.all[k];
@@ -152,11 +152,9 @@ void write_partitions(const KeptTable& kept, const Partitions& partitions, KeptW
 /// @param partitions  as they were before the snapshot was taken: what changed in one before it was attached is seen then
 void count_and_write(const KeptTable& kept, const char* name, KeptWork& work, const Partitions& partitions) {
   struct varlena* const counted = recounted(kept, CurrentMemoryContext);
-  if (kept.is_partitioned) {
-    // Rows of others may have been read, some of which the snapshot does not see.
-    if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
-    write_partitions(kept, partitions, work);
-  }
+  // Rows of others may have been read, some of which the snapshot does not see.
+  if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
+  write_partitions(kept, partitions, work);
   if (counted == nullptr) {
     write_no_counts(kept, kSupportsPart, least_key(), work);
     return;
@@ -206,13 +204,15 @@ void merge_change(const KeptTable& kept, const char* name, KeptWork& work, Snaps
   merge_chunks(kept, name, work);
 }
 
-/// Counts all rows again, because the stored counts are not of the partitions that there are. As for a merge, the log keeps the
-/// rows that the snapshot does not see, so nobody waits.
+/// Counts all rows again, because the stored counts are not of the partitions and files that there are. As for a merge, the log
+/// keeps the rows that the snapshot does not see, so nobody waits.
 uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work) {
   if (IsolationUsesXactSnapshot())
-    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-                    errmsg("partitions of table \"%s\" were attached, detached, truncated or rewritten", name),
-                    errdetail("Their counts can be merged in a transaction with isolation level READ COMMITTED only.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+             kept.is_partitioned ? errmsg("partitions of table \"%s\" were attached, detached, truncated or rewritten", name)
+                                 : errmsg("table \"%s\" was rewritten or restored", name),
+             errdetail("The counts can be merged in a transaction with isolation level READ COMMITTED only.")));
   const Partitions partitions = partitions_to_keep(kept);
   const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
   PushActiveSnapshot(snapshot);
@@ -231,15 +231,15 @@ int64 merge_log(const KeptTable& kept) {
   SPI_connect();
   tie_companions(kept.table, kept.companions);
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
+  const Partitions partitions = read_partitions(kept);
   // What is merged, and what is deleted from the log, is what this snapshot sees: rows of transactions that are in
   // progress stay in the log.
   const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
   PushActiveSnapshot(snapshot);
-  const bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
+  const bool is_counted = are_counted(kept, partitions);
   if (is_counted) {
     read_change(kept, *work);
-    if (kept.is_partitioned && !are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
+    if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
     merge_change(kept, name, *work, snapshot);
   }
   PopActiveSnapshot();
@@ -258,13 +258,13 @@ void check_unchanged(const KeptTable& kept) {
                     errhint("Merge when the statement is complete, in a transaction of its own.")));
 }
 
-/// Whether the log has at least so many rows, or the counts are not of the partitions that there are.
+/// Whether the log has at least so many rows, or the counts are not of the partitions and files that there are.
 bool needs_merge(const KeptTable& kept, int min_rows) {
   AsOwner owner(kept.owner);
   SPI_connect();
-  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
+  const Partitions partitions = read_partitions(kept);
   PushActiveSnapshot(GetTransactionSnapshot());
-  bool needed = kept.is_partitioned && !are_counted(kept, partitions);
+  bool needed = !are_counted(kept, partitions);
   if (!needed) {
     run_on_companions(
         kept, psprintf("SELECT 1 FROM %s OFFSET %d LIMIT 1", qualified_name(kept.companions.log), Max(min_rows, 1) - 1),
@@ -295,14 +295,10 @@ bool merge_if_long(Oid oid, int min_rows) {
   return needs_merge(kept, min_rows) && merge_log(kept) > 0;
 }
 
-void insert_no_counts(const KeptTable& kept) {
-  write_no_counts(kept, kSupportsPart, least_key(), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace());
-}
-
 void count_kept_rows(const KeptTable& kept) {
   AsOwner owner(kept.owner);
   SPI_connect();
-  const Partitions partitions = kept.is_partitioned ? partitions_to_keep(kept) : Partitions();
+  const Partitions partitions = partitions_to_keep(kept);
   // The snapshot of the transaction may be older than the lock on the table.
   PushActiveSnapshot(GetLatestSnapshot());
   count_and_write(kept, get_rel_name(kept.table), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace(),
@@ -315,6 +311,7 @@ void count_kept_rows(const KeptTable& kept) {
 }  // namespace batmap::pg
 
 BATMAP_FUNCTION(batmap_merge_kept) {
+  PreventCommandDuringRecovery("batmap_merge_kept()");
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
   if (is_subscribed(kept.companions))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -71,10 +71,27 @@ void add_children(Oid parent, Partitions& partitions) {
   if (is_detaching) refuse_partition(partitions, parent, "losing a partition, by DETACH PARTITION CONCURRENTLY");
 }
 
+/// A table that is not partitioned. Its trigger of TRUNCATE sees what happens to a new file.
+Partition only_partition(const KeptTable& kept) {
+  const Relation table = relation_open(kept.table, NoLock);
+  const Oid file = table->rd_rel->relfilenode;
+  Oid row_trigger = InvalidOid;
+  for (int k = 0; table->trigdesc != nullptr && k < table->trigdesc->numtriggers; ++k) {
+    const Trigger& trigger = table->trigdesc->triggers[k];
+    if (strcmp(trigger.tgname, kRowTrigger) == 0) row_trigger = trigger.tgoid;
+  }
+  relation_close(table, NoLock);
+  return {row_trigger, file, false};
+}
+
 }  // namespace
 
 Partitions read_partitions(const KeptTable& kept) {
   Partitions partitions;
+  if (!kept.is_partitioned) {
+    add_partition(only_partition(kept), partitions);
+    return partitions;
+  }
   add_children(kept.table, partitions);
   std::sort(partitions.all, partitions.all + partitions.count,
             [](const Partition& x, const Partition& y) { return x.trigger < y.trigger; });

@@ -48,9 +48,9 @@ void empty_companions(const KeptTable& kept) {
   truncate_relations(relations, oids, replicated);
   const ListCell* cell;
   foreach (cell, relations) table_close(static_cast<Relation>(lfirst(cell)), NoLock);
-  insert_no_counts(kept);
   SPI_finish();
   owner.end();
+  count_kept_rows(kept);  // another trigger may have written some already
 }
 
 }  // namespace batmap::pg
@@ -229,6 +229,15 @@ int add_keep_triggers(Relation table, ObjectAddresses* objects) {
   return triggers;
 }
 
+/// Whether a relation is there that has the name of a companion.
+bool has_leftovers(Relation table) {
+  for (const char* const what : {"kept_rows", "kept_counts", "kept_log"}) {
+    const char* const name = makeObjectName(RelationGetRelationName(table), nullptr, what);
+    if (OidIsValid(get_relname_relid(name, RelationGetNamespace(table)))) return true;
+  }
+  return false;
+}
+
 bool lock_without_waiting(const Companions& companions) {
   for (const Oid companion : {companions.rows, companions.counts, companions.log})
     if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
@@ -238,6 +247,7 @@ bool lock_without_waiting(const Companions& companions) {
 }  // namespace
 
 BATMAP_FUNCTION(batmap_keep) {
+  PreventCommandDuringRecovery("batmap_keep()");
   for (int argument = 0; argument < 3; ++argument)
     if (PG_ARGISNULL(argument))
       ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("table, tid and item must not be NULL"),
@@ -253,6 +263,11 @@ BATMAP_FUNCTION(batmap_keep) {
     ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
                     errmsg("counts of table \"%s\" are kept already", RelationGetRelationName(table)),
                     errhint("Call batmap_unkeep first, to keep other columns.")));
+  if (add_keep_triggers(table, new_object_addresses()) > 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("table \"%s\" has triggers of batmap_keep, but not its companions", RelationGetRelationName(table)),
+             errhint("Call batmap_unkeep first: it drops the triggers.")));
   if (table->rd_rel->relrowsecurity)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("table \"%s\" has row-level security", RelationGetRelationName(table)),
@@ -286,6 +301,7 @@ BATMAP_FUNCTION(batmap_keep) {
 }
 
 BATMAP_FUNCTION(batmap_unkeep) {
+  PreventCommandDuringRecovery("batmap_unkeep()");
   const Relation table = open_own_table(PG_GETARG_OID(0), AccessExclusiveLock);
   ObjectAddresses* const objects = new_object_addresses();
   Companions companions;
@@ -296,7 +312,7 @@ BATMAP_FUNCTION(batmap_unkeep) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
                     errhint("batmap_kept lists the tables whose counts are kept.")));
-  if (!is_kept && !is_copy)
+  if (!is_kept && !is_copy && has_leftovers(table))
     ereport(WARNING,
             (errmsg("the kept counts of table \"%s\" are not whole: only their triggers are dropped",
                     RelationGetRelationName(table)),

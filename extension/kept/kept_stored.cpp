@@ -140,12 +140,16 @@ Stored recount_stored(const KeptTable& kept, MemoryContext context) {
 
 bool are_counted(const KeptTable& kept, const Partitions& partitions) {
   if (partitions.reason != nullptr) return false;
+  if (!kept.is_partitioned && is_subscribed(kept.companions)) return true;
   const char* const counts = qualified_name(kept.companions.counts);
+  const char* const log_partitions =
+      kept.is_partitioned
+          ? psprintf(" UNION ALL SELECT DISTINCT NULL::int2, partition::int8 FROM %s", qualified_name(kept.companions.log))
+          : "";
   run_on_companions(
       kept,
-      psprintf("SELECT part, NULL::int8 FROM %s WHERE part = %d UNION ALL SELECT part, low::int8 FROM %s WHERE part = %d "
-               "UNION ALL SELECT DISTINCT NULL::int2, partition::int8 FROM %s",
-               counts, kSupportsPart, counts, kPartitionsPart, qualified_name(kept.companions.log)),
+      psprintf("SELECT part, NULL::int8 FROM %s WHERE part = %d UNION ALL SELECT part, low::int8 FROM %s WHERE part = %d%s",
+               counts, kSupportsPart, counts, kPartitionsPart, log_partitions),
       true);
   check_result(kept, {INT2OID, INT8OID});
   bool has_supports = false;
@@ -165,10 +169,11 @@ bool are_counted(const KeptTable& kept, const Partitions& partitions) {
   }
   // As unsigned numbers, which is the order of the triggers.
   std::sort(keys, keys + counted, [](int64 x, int64 y) { return static_cast<uint64>(x) < static_cast<uint64>(y); });
-  return has_supports && is_log_known &&
-         std::equal(
-             keys, keys + counted, partitions.all, partitions.all + partitions.count,
-             [](int64 key, const Partition& partition) { return key == partition_key(partition.trigger, partition.file); });
+  if (!has_supports) return !kept.is_partitioned;  // that there are no counts is found when they are read
+  return is_log_known && std::equal(keys, keys + counted, partitions.all, partitions.all + partitions.count,
+                                    [](int64 key, const Partition& partition) {
+                                      return key == partition_key(partition.trigger, partition.file);
+                                    });
 }
 
 }  // namespace batmap::pg

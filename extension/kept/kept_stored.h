@@ -41,7 +41,8 @@ struct varlena* recounted(const KeptTable& kept, MemoryContext context);
 /// The same as if they were stored, in one chunk.
 Stored recount_stored(const KeptTable& kept, MemoryContext context);
 
-/// Are the counts in the active snapshot those of these partitions, and is the log theirs?
+/// Are the counts in the active snapshot, if there are any, those of these partitions, and is the log theirs? A table that is not
+/// partitioned and gets counts and log from a publisher has the files of that one.
 bool are_counted(const KeptTable& kept, const Partitions& partitions);
 
 }  // namespace batmap::pg

@@ -321,6 +321,7 @@ void batmap_merge_worker(Datum database) {
   BackgroundWorkerUnblockSignals();
   BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database), InvalidOid, 0);
   // Whatever the configuration and the owner of the database have set for all sessions.
+  set_option("role", "none");
   set_option("default_transaction_isolation", "read committed");
   set_option("default_transaction_read_only", "off");
   set_option("default_transaction_deferrable", "off");

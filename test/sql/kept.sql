@@ -292,7 +292,7 @@ CREATE TABLE wide (tid int, item int);
 CREATE INDEX ON wide (tid);
 INSERT INTO wide SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 600) i WHERE i % t = 0;
 SELECT batmap_keep('wide', 'tid', 'item');
-SELECT part, low, batmap_pair_counts_pairs(counts) < 140000 AS bounded FROM wide_kept_counts ORDER BY part, low;
+SELECT part, low, batmap_pair_counts_pairs(counts) < 140000 AS bounded FROM wide_kept_counts WHERE part < 2 ORDER BY part, low;
 SELECT batmap_check_kept('wide');
 INSERT INTO wide SELECT 4, i FROM generate_series(301, 900) i;
 SELECT batmap_check_kept('wide'), batmap_merge_kept('wide'), batmap_check_kept('wide');
@@ -426,3 +426,55 @@ SELECT batmap_check_kept('few'), batmap_merge_kept('few'), batmap_check_kept('fe
 DROP TABLE few;
 DROP TABLE dated, unlogged, parted;
 DROP FUNCTION is_fresh, recount, visits_are_fresh, recount_visits;
+
+-- a table that is rewritten: the counts are of another file
+CREATE TABLE rewritten (tid int, item int, quantity int, PRIMARY KEY (tid, item));
+INSERT INTO rewritten SELECT g, (g + i) % 10, 1 FROM generate_series(1, 100) g, generate_series(0, 2) i;
+SELECT batmap_keep('rewritten', 'tid', 'item');
+CREATE VIEW state AS
+SELECT batmap_kept_counts('rewritten')::text IS NOT DISTINCT FROM (SELECT batmap_pair_counts_agg(tid, item)::text FROM rewritten) AS is_right,
+    batmap_check_kept('rewritten') AS are_right, (SELECT count(*) FROM rewritten_kept_log) AS log;
+DELETE FROM rewritten WHERE tid = 1 AND item = 3;
+VACUUM FULL rewritten;
+TABLE state;
+SELECT batmap_merge_kept('rewritten');
+TABLE state;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+ALTER TABLE rewritten ALTER quantity TYPE int8;
+TABLE state;
+SAVEPOINT before;
+SELECT batmap_merge_kept('rewritten');
+ROLLBACK TO before;
+COMMIT;
+ALTER TABLE rewritten SET UNLOGGED;
+SELECT batmap_kept_counts('rewritten');
+ALTER TABLE rewritten SET LOGGED;
+TABLE state;
+SELECT batmap_merge_kept('rewritten');
+-- a trigger of TRUNCATE that writes rows before the counts are emptied, or after it
+CREATE FUNCTION seed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO rewritten VALUES (1, 1), (1, 2); RETURN NULL; END';
+CREATE TRIGGER a_seed AFTER TRUNCATE ON rewritten EXECUTE FUNCTION seed();
+TRUNCATE rewritten;
+TABLE state;
+ALTER TRIGGER a_seed ON rewritten RENAME TO z_seed;
+BEGIN;
+TRUNCATE rewritten;
+TABLE state;
+TRUNCATE rewritten;
+COMMIT;
+TABLE state;
+SELECT item_a, item_b, support_count FROM batmap_pairs('rewritten'::regclass, min_count => 1);
+-- triggers without companions, as pg_dump -t leaves them
+DROP VIEW state;
+DROP TABLE rewritten_kept_counts CASCADE;
+SELECT batmap_keep('rewritten', 'tid', 'item');
+SELECT batmap_unkeep('rewritten');
+DROP VIEW rewritten_kept_rows;
+DROP TABLE rewritten_kept_log;
+SELECT batmap_keep('rewritten', 'tid', 'item');
+DROP TABLE rewritten_kept_counts CASCADE;
+DROP VIEW rewritten_kept_rows;
+DROP TABLE rewritten_kept_log;
+SELECT batmap_unkeep('rewritten');
+DROP TABLE rewritten;
+DROP FUNCTION seed();
