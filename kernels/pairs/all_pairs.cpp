@@ -350,16 +350,21 @@ void AllPairsRun::look_at_elements(Costs& costs) {
 }
 
 AllPairsWay AllPairsRun::choose(const Costs& costs) {
+  // Each element up to the largest takes a row, and rows are counted in 32 bits.
+  const bool is_too_large = query_.way == AllPairsWay::kPositional && !costs.positional_fits;
   char text[200];
   std::snprintf(text, sizeof text, "%sestimates: tiles %.3g ms, positional %s, relation %.3g ms%s, prefix %s",
-                query_.way ? "asked for; " : "", costs.tiles,
+                is_too_large ? "elements too large for positional; "
+                : query_.way ? "asked for; "
+                             : "",
+                costs.tiles,
                 !costs.looked            ? "not looked at"
                 : !costs.positional_fits ? "does not fit"
                                          : (std::to_string(static_cast<int64_t>(costs.positional) + 1) + " ms").c_str(),
                 costs.relation, costs.relation_fits ? "" : " (does not fit)",
                 costs.prefix_fits ? (std::to_string(static_cast<int64_t>(costs.prefix) + 1) + " ms").c_str() : "not tried");
   record_.reason = text;
-  return query_.way.value_or(costs.best(true));
+  return is_too_large ? AllPairsWay::kRelation : query_.way.value_or(costs.best(true));
 }
 
 /// @param way  the CPU's way; set to kRelation if devices are to count the rows of the relation

@@ -89,6 +89,7 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
 TransactionBits allocate_transaction_bits(std::span<const uint32_t> lengths, uint64_t tid_slots, MemoryMeter& meter) {
   TransactionBits form;
   form.words = row_words(lengths.size());
+  if (tid_slots > SIZE_MAX / sizeof(uint64_t) / std::max<size_t>(form.words, 1)) throw std::bad_alloc();
   form.bits = Buffer<uint64_t>(meter, tid_slots * form.words, Fill::kZero);
   form.lists.begin = Buffer<uint64_t>(meter, lengths.size() + 1);
   form.lists.length = Buffer<uint32_t>(meter, lengths.size(), Fill::kZero);

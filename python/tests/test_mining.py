@@ -319,6 +319,23 @@ def test_gaps_that_are_none(conn, gaps):
         batmap.episodes(conn, QUERY, gaps, min_count=1)
 
 
+def test_arguments_of_other_types(conn):
+    with pytest.raises(TypeError, match="basket must be a list of items, not None"):
+        batmap.recommend(conn, None, QUERY)
+    with pytest.raises(TypeError, match="timeout must be a timedelta or a text, not 1.5"):
+        batmap.itemsets(conn, QUERY, min_count=1, timeout=1.5)
+    with pytest.raises(TypeError, match=r"pairs_query must be the text of a query, not \[\(1, 2\)\]"):
+        batmap.count_pairs(conn, QUERY, [(1, 2)])
+    with pytest.raises(TypeError, match="query must be the text of a query, not None"):
+        batmap.pairs(conn, None, min_count=1)
+
+
+def test_pipeline_mode_is_refused(conn):
+    with conn.pipeline(), pytest.raises(TypeError, match="the connection is in pipeline mode"):
+        batmap.pairs(conn, QUERY, min_count=1)
+    assert batmap.pairs(conn, QUERY, min_count=1, as_frame=False)
+
+
 def test_what_the_server_refuses(conn):
     refused = [
         ({}, "a threshold is missing", "Give min_count or min_support"),

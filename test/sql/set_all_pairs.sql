@@ -142,3 +142,14 @@ SELECT count(*) FROM batmap_all_pairs('SELECT id, items FROM tagged', 1);
 DROP VIEW all_pairs, nested_loop;
 DROP TABLE tagged, many;
 DROP FUNCTION explained;
+-- elements as large as they may be, by each method: those that take no row each
+CREATE TABLE large_elements (id int, s batmap);
+INSERT INTO large_elements VALUES (1, '{0,1,4294967295}'), (2, '{0,4294967296}'), (3, '{2305843009213693952}'), (4, '{1,4611686018427387903}'),
+    (5, '{4294967295,4294967296,2305843009213693952,4611686018427387903}'), (6, '{2305843009213693953}');
+SELECT m, array_agg((id_a, id_b, intersection) ORDER BY id_a, id_b)
+FROM unnest('{auto,tiles,positional,relation,prefix}'::text[]) m, batmap_all_pairs('TABLE large_elements', min_count => 1, method => m)
+GROUP BY m ORDER BY m;
+SELECT count(*) FROM batmap_all_pairs($$VALUES (1, '{1,4611686018427387903}'::batmap), (2, '{1,7}')$$, min_count => 1, method => 'positional');
+SELECT count(*) FROM batmap_all_pairs($$VALUES (1, '{1,4294967294}'::batmap), (2, '{1,7}')$$, min_count => 1, method => 'positional');
+SELECT method, split_part(reason, ';', 1) FROM batmap_last_run();
+DROP TABLE large_elements;

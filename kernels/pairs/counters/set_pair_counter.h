@@ -30,7 +30,7 @@ BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> or
 /// Decodes the sets into bit rows and lists, for count_positionally(). Cost for each element: decoding it,
 /// and setting one bit of a row. If 64 sets have many elements for the number of rows, one word is written
 /// for each row instead of scattered bits.
-/// @param element_bound  larger than every element
+/// @param element_bound  larger than every element; at most UINT32_MAX
 TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,
                                          const SetKernel& kernel, const ExecutionOptions& options);
 

@@ -32,6 +32,8 @@ class Session:
             style = getattr(sys.modules.get(self.driver), "paramstyle", "format")
             if style not in ("format", "pyformat"):
                 raise TypeError(f"the placeholders of {self.driver} are {style}; take psycopg, psycopg2 or a driver with %s")
+        if self.driver == "psycopg" and _is_pipelined(raw):
+            raise TypeError("the connection is in pipeline mode, in which a statement that fails takes others with it")
         self._new_cursor = self._cursor_maker()
 
     def _cursor_maker(self) -> Callable[[], Any]:
@@ -154,6 +156,12 @@ def _driver_of(raw: Any) -> str:
         if known in packages:
             return known
     return packages[0]
+
+
+def _is_pipelined(raw: Any) -> bool:
+    from psycopg import pq
+
+    return pq.version() >= 140000 and raw.pgconn.pipeline_status != pq.PipelineStatus.OFF
 
 
 def _is_asynchronous(connection: Any) -> bool:

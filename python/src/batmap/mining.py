@@ -425,9 +425,11 @@ def recommend(
     @param top_k  the most items; None: 10
     @return a row for each item [item, score, lhs, support_count, lhs_count, rhs_count, total, confidence, lift]
     """
-    call = _Call("batmap_recommend", {}, params, item_type, arrays=("lhs",))
+    if basket is None:
+        raise TypeError("basket must be a list of items, not None")
+    call = _Call("batmap_recommend", {"query": ("text", query)}, params, item_type, arrays=("lhs",))
     call.add_items(basket=basket)
-    call.add("text", query=query, measure=measure)
+    call.add("text", measure=measure)
     call.add("int8", min_count=min_count, top_k=top_k)
     call.add("float8", min_support=min_support, min_confidence=min_confidence, min_lift=min_lift)
     call.arguments["max_lhs"] = ("int4", max_lhs)  # NULL is not the default
@@ -631,7 +633,21 @@ _READ_ARRAYS = {
     "timestamp with time zone",
 }
 
-_CONVERTED: dict[str, Callable[[Any], Any]] = {"int4": index, "int8": index, "float8": float, "bool": bool}
+
+def _interval(value: Any) -> Any:
+    if not isinstance(value, (timedelta, str)):
+        raise TypeError
+    return value
+
+
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
+    "int4": index,
+    "int8": index,
+    "float8": float,
+    "bool": bool,
+    "interval": _interval,
+}
+_WANTED = {"int4": "an integer", "int8": "an integer", "float8": "a number", "bool": "a bool", "interval": "a timedelta or a text"}
 
 
 class _Call:
@@ -652,6 +668,9 @@ class _Call:
         @param item_columns  of the query, for items of one type @param of_two  are there items of two types?"""
         if isinstance(params, (str, bytes)):
             raise TypeError(f"params is a tuple of values, such as ({params!r},)")
+        for name, (kind, value) in arguments.items():
+            if kind == "text" and not isinstance(value, str):
+                raise TypeError(f"{name} must be the text of a query, not {value!r}")
         self.function = function
         self.arguments = dict(arguments)
         self.arrays = arrays
@@ -668,8 +687,7 @@ class _Call:
                 try:
                     self.arguments[name] = (kind, _CONVERTED.get(kind, _unchanged)(value))
                 except (TypeError, ValueError):
-                    wanted = {"int4": "an integer", "int8": "an integer", "float8": "a number", "bool": "a bool"}[kind]
-                    raise TypeError(f"{name} must be {wanted}, not {value!r}") from None
+                    raise TypeError(f"{name} must be {_WANTED[kind]}, not {value!r}") from None
 
     def add_items(self, **arguments: Items | None) -> None:
         for name, value in arguments.items():
