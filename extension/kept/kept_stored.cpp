@@ -146,11 +146,10 @@ bool are_counted(const KeptTable& kept, const Partitions& partitions) {
       kept.is_partitioned
           ? psprintf(" UNION ALL SELECT DISTINCT NULL::int2, partition::int8 FROM %s", qualified_name(kept.companions.log))
           : "";
-  run_on_companions(
-      kept,
-      psprintf("SELECT part, NULL::int8 FROM %s WHERE part = %d UNION ALL SELECT part, low::int8 FROM %s WHERE part = %d%s",
-               counts, kSupportsPart, counts, kPartitionsPart, log_partitions),
-      true);
+  run_on_companions(kept,
+                    psprintf("SELECT part, CASE part WHEN %d THEN low::int8 END FROM %s WHERE part IN (%d, %d)%s",
+                             kPartitionsPart, counts, kSupportsPart, kPartitionsPart, log_partitions),
+                    true);
   check_result(kept, {INT2OID, INT8OID});
   bool has_supports = false;
   bool is_log_known = true;
