@@ -74,7 +74,9 @@ def test_receipts(conn, tmp_path):
     with pytest.raises(psycopg.errors.DatatypeMismatch) as caught, conn.transaction():
         conn.execute("SELECT * FROM batmap_pairs('SELECT receipt, product FROM bought', min_count => 3)")
     assert caught.value.diag.message_primary == "second column of the input query must be an integer, not text"
-    assert caught.value.diag.message_hint == "The _of form of the function takes text items, the _as form those of any hashable type."
+    assert (
+        caught.value.diag.message_hint == "The _of form of the function takes text items, the _as form those of any hashable type."
+    )
 
     # What goes with what; the figures of README.md.
     pairs = batmap.pairs(conn, "SELECT receipt, product FROM bought", min_count=3)

@@ -101,13 +101,24 @@ def test_every_container_is_among_them(conn):
 
 
 # Blocks of each kind; short and long headers, narrow and wide keys.
-COMPACT = ["1", "x * 7", "x / 3", "x * 70000", "x * 70000 + 4294967296", "x * 8999999999999", "x * 20", "x * 20 + x % 2", "x / 50 * 99 + x"]
+COMPACT = [
+    "1",
+    "x * 7",
+    "x / 3",
+    "x * 70000",
+    "x * 70000 + 4294967296",
+    "x * 8999999999999",
+    "x * 20",
+    "x * 20 + x % 2",
+    "x / 50 * 99 + x",
+]
 
 
 @pytest.mark.parametrize("element", COMPACT)
 def test_from_binary_reads_compact_sets(conn, element):
     row = conn.execute(
-        f"SELECT s, s::bytea, (batmap_stats(s)).container FROM (SELECT batmap_agg({element}) s FROM generate_series(1, 20000::int8) x) v"
+        f"SELECT s, s::bytea, (batmap_stats(s)).container "
+        f"FROM (SELECT batmap_agg({element}) s FROM generate_series(1, 20000::int8) x) v"
     ).fetchone()
     assert row[2] == "compact"
     assert batmap.from_binary(row[1]) == row[0]
@@ -116,7 +127,14 @@ def test_from_binary_reads_compact_sets(conn, element):
 def test_from_binary_refuses_damaged_compact_bytes(conn):
     value = conn.execute("SELECT batmap_agg(x * 97)::bytea FROM generate_series(1, 1000) x").fetchone()[0]
     assert len(batmap.from_binary(value)) == 1000
-    for wrong in (bytes([0x34]) + value[1:], value[:-1], value[:10], value[:1], value + b"\0", value[:5] + bytes([value[5] ^ 1]) + value[6:]):
+    for wrong in (
+        bytes([0x34]) + value[1:],
+        value[:-1],
+        value[:10],
+        value[:1],
+        value + b"\0",
+        value[:5] + bytes([value[5] ^ 1]) + value[6:],
+    ):
         with pytest.raises(ValueError):
             batmap.from_binary(wrong)
 
