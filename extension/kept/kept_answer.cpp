@@ -38,7 +38,7 @@ namespace {
 
 enum class Answer { kFresh, kMirrored };
 
-/// Of which files and partitions counts may be. All: they are compared with the rows.
+/// Which counts are read: those of the files and partitions that there are, or whatever is stored, to be compared with the rows.
 enum class Files { kThese, kAll };
 
 /// Why there are no counts.
@@ -257,13 +257,15 @@ BATMAP_FUNCTION(batmap_kept_counts_of) { return kept_counts_answer(fcinfo, true)
 
 BATMAP_FUNCTION(batmap_check_kept) {
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
-  // A partitioned table may have other partitions, whose rows are in no log; one that was rewritten has the same rows.
-  const Files files = kept.is_partitioned ? Files::kThese : Files::kAll;
+  // A partitioned table may have other partitions, whose rows are in no log. One that was rewritten has the same rows, but an older
+  // snapshot does not see them.
+  const Files files = kept.is_partitioned || IsolationUsesXactSnapshot() ? Files::kThese : Files::kAll;
   bool matches = true;
   struct varlena* values[2] = {};
   for (const Answer answer : {Answer::kFresh, Answer::kMirrored}) {
     Problem problem;
     values[static_cast<int>(answer)] = fresh_counts(kept, {}, answer, &problem, false, files);
+    if (problem == Problem::kOtherFiles && !kept.is_partitioned) raise_other_files(kept);
     if (problem == Problem::kOtherFiles) PG_RETURN_BOOL(false);
     if (problem != Problem::kNone) PG_RETURN_BOOL(!is_mismatch(kept));
   }

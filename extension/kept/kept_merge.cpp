@@ -207,12 +207,7 @@ void merge_change(const KeptTable& kept, const char* name, KeptWork& work, Snaps
 /// Counts all rows again, because the stored counts are not of the partitions and files that there are. As for a merge, the log
 /// keeps the rows that the snapshot does not see, so nobody waits.
 uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work) {
-  if (IsolationUsesXactSnapshot())
-    ereport(ERROR,
-            (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-             kept.is_partitioned ? errmsg("partitions of table \"%s\" were attached, detached, truncated or rewritten", name)
-                                 : errmsg("table \"%s\" was rewritten or restored", name),
-             errdetail("The counts can be merged in a transaction with isolation level READ COMMITTED only.")));
+  if (IsolationUsesXactSnapshot()) raise_other_files(kept);
   const Partitions partitions = partitions_to_keep(kept);
   const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
   PushActiveSnapshot(snapshot);

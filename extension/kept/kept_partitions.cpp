@@ -71,7 +71,7 @@ void add_children(Oid parent, Partitions& partitions) {
   if (is_detaching) refuse_partition(partitions, parent, "losing a partition, by DETACH PARTITION CONCURRENTLY");
 }
 
-/// A table that is not partitioned. Its trigger of TRUNCATE sees what happens to a new file.
+/// A table that is not partitioned. Where TRUNCATE empties a new file and keeps it, the table's trigger of TRUNCATE counts again.
 Partition only_partition(const KeptTable& kept) {
   const Relation table = relation_open(kept.table, NoLock);
   const Oid file = table->rd_rel->relfilenode;
@@ -81,7 +81,7 @@ Partition only_partition(const KeptTable& kept) {
     if (strcmp(trigger.tgname, kRowTrigger) == 0) row_trigger = trigger.tgoid;
   }
   relation_close(table, NoLock);
-  return {row_trigger, file, false};
+  return {.trigger = row_trigger, .file = file, .is_new_file = false};
 }
 
 }  // namespace

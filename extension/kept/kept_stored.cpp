@@ -66,6 +66,17 @@ const std::byte* stored_value(const KeptTable& kept, Datum value) {
   pg_unreachable();
 }
 
+[[noreturn]] void raise_other_files(const KeptTable& kept) {
+  const char* const name = get_rel_name(kept.table);
+  ereport(ERROR,
+          (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+           kept.is_partitioned ? errmsg("partitions of table \"%s\" were attached, detached, truncated or rewritten", name)
+                               : errmsg("table \"%s\" was rewritten or restored", name),
+           errdetail("The counts can be merged in a transaction with isolation level READ COMMITTED only."),
+           errhint("Call batmap_merge_kept in such a transaction. Until then the rows are counted.")));
+  pg_unreachable();
+}
+
 Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
@@ -168,7 +179,7 @@ bool are_counted(const KeptTable& kept, const Partitions& partitions) {
   }
   // As unsigned numbers, which is the order of the triggers.
   std::sort(keys, keys + counted, [](int64 x, int64 y) { return static_cast<uint64>(x) < static_cast<uint64>(y); });
-  if (!has_supports) return !kept.is_partitioned;  // that there are no counts is found when they are read
+  if (!has_supports) return !kept.is_partitioned;
   return is_log_known && std::equal(keys, keys + counted, partitions.all, partitions.all + partitions.count,
                                     [](int64 key, const Partition& partition) {
                                       return key == partition_key(partition.trigger, partition.file);

@@ -28,6 +28,9 @@ struct Stored {
 /// @raises that the snapshot sees no counts
 [[noreturn]] void raise_no_counts(const KeptTable& kept);
 
+/// @raises that the counts are of other files or partitions, which the snapshot of a transaction may not see
+[[noreturn]] void raise_other_files(const KeptTable& kept);
+
 /// Reads the counts, in the active snapshot, into a context; but the low keys of texts live as long as the SPI connection.
 /// @return no supports if the counts are newer than the snapshot
 Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work);
@@ -41,8 +44,9 @@ struct varlena* recounted(const KeptTable& kept, MemoryContext context);
 /// The same as if they were stored, in one chunk.
 Stored recount_stored(const KeptTable& kept, MemoryContext context);
 
-/// Are the counts in the active snapshot, if there are any, those of these partitions, and is the log theirs? A table that is not
-/// partitioned and gets counts and log from a publisher has the files of that one.
+/// Are the counts in the active snapshot those of these partitions and files, and is the log theirs? The answer is yes also for a
+/// table without partitions that has no counts, which is found when they are read, or that gets them from a publisher: they are of a
+/// file there.
 bool are_counted(const KeptTable& kept, const Partitions& partitions);
 
 }  // namespace batmap::pg
