@@ -640,14 +640,14 @@ def _interval(value: Any) -> Any:
     return value
 
 
-_CONVERTED: dict[str, Callable[[Any], Any]] = {
-    "int4": index,
-    "int8": index,
-    "float8": float,
-    "bool": bool,
-    "interval": _interval,
+# Of the SQL types of arguments: what makes a value one of them, and what a value that is none should have been.
+_CHECKED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "int4": (index, "an integer"),
+    "int8": (index, "an integer"),
+    "float8": (float, "a number"),
+    "bool": (bool, "a bool"),
+    "interval": (_interval, "a timedelta or a text"),
 }
-_WANTED = {"int4": "an integer", "int8": "an integer", "float8": "a number", "bool": "a bool", "interval": "a timedelta or a text"}
 
 
 class _Call:
@@ -684,10 +684,11 @@ class _Call:
         """Arguments of one SQL type; None is left out."""
         for name, value in arguments.items():
             if value is not None:
+                convert, wanted = _CHECKED.get(kind, (_unchanged, ""))
                 try:
-                    self.arguments[name] = (kind, _CONVERTED.get(kind, _unchanged)(value))
+                    self.arguments[name] = (kind, convert(value))
                 except (TypeError, ValueError):
-                    raise TypeError(f"{name} must be {_WANTED[kind]}, not {value!r}") from None
+                    raise TypeError(f"{name} must be {wanted}, not {value!r}") from None
 
     def add_items(self, **arguments: Items | None) -> None:
         for name, value in arguments.items():
