@@ -50,6 +50,16 @@ is(sql(q{SELECT batmap_check_kept('"Sales".lines'), batmap_check_kept('"Sales".w
 sql('ALTER DATABASE shop SET batmap.merge_rows = 2');
 ok(soon(q{SELECT count(*) = 0 FROM "Sales".words_kept_log}), 'a database can have a size of its own');
 
+# -- The role that a database sets for its sessions does not merge. A rewritten table is counted again, without rows in its log.
+
+sql('ALTER DATABASE shop SET role = pg_read_all_data', 'postgres');
+my $old_file = sql(q{SELECT low FROM "Sales".lines_kept_counts WHERE part = 2});
+sql(q{SET ROLE owner; INSERT INTO "Sales".words VALUES ('r', 'x'), ('s', 'x')});
+sql(q{SET ROLE owner; CLUSTER "Sales".lines USING lines_tid_idx});
+ok(soon(q{SELECT count(*) = 0 FROM "Sales".words_kept_log}), 'a worker is no other role');
+ok(soon(qq{SELECT low <> $old_file FROM "Sales".lines_kept_counts WHERE part = 2}), 'a rewritten table is counted again');
+sql('ALTER DATABASE shop RESET role', 'postgres');
+
 # -- Locks: what is locked is left for later; the other tables are merged
 
 my $holder = $node->background_psql('shop');
