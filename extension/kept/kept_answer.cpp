@@ -14,9 +14,11 @@
 #include <span>
 #include <vector>
 
+#include "extension/kept/kept_access.h"
 #include "extension/kept/kept_change.h"
 #include "extension/kept/kept_partitions.h"
 #include "extension/kept/kept_stored.h"
+#include "extension/kept/kept_unlogged.h"
 #include "extension/server/boundary.h"
 #include "extension/types/pair_counts_datum.h"
 #include "extension/types/text_items.h"

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "extension/kept/kept_access.h"
 #include "extension/kept/kept_setup.h"
 #include "extension/kept/kept_table.h"
+#include "extension/kept/kept_unlogged.h"
 
 #include "extension/server/pg.h"
 

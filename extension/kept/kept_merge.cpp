@@ -3,10 +3,12 @@
 
 #include <vector>
 
+#include "extension/kept/kept_access.h"
 #include "extension/kept/kept_change.h"
 #include "extension/kept/kept_partitions.h"
 #include "extension/kept/kept_setup.h"
 #include "extension/kept/kept_stored.h"
+#include "extension/kept/kept_unlogged.h"
 #include "extension/server/boundary.h"
 
 #include "extension/server/pg.h"

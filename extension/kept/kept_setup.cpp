@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 
+#include "extension/kept/kept_access.h"
+#include "extension/kept/kept_companions.h"
 #include "extension/kept/kept_merge.h"
 #include "extension/kept/kept_worker.h"
 #include "extension/server/boundary.h"
@@ -318,7 +320,8 @@ BATMAP_FUNCTION(batmap_unkeep) {
                     RelationGetRelationName(table)),
              errhint("Drop what is left of the view %s_kept_rows and of the tables %s_kept_counts and %s_kept_log.",
                      RelationGetRelationName(table), RelationGetRelationName(table), RelationGetRelationName(table))));
-  const List* const relations = is_kept ? droppable_companions(table, companions) : NIL;
+  const List* const relations =
+      is_kept ? droppable_companions(table, companions, find_kept_table_quietly(table) != nullptr) : NIL;
   const ListCell* cell;
   foreach (cell, relations) {
     const ObjectAddress address = {RelationRelationId, lfirst_oid(cell), 0};

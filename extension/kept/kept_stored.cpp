@@ -1,5 +1,6 @@
 // Reads stored counts, and counts rows. See kept_stored.h.
 #include "extension/kept/kept_stored.h"
+#include "extension/kept/kept_access.h"
 
 #include <algorithm>
 

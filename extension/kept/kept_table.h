@@ -1,4 +1,4 @@
-// Tables whose pair counts are kept (batmap_keep): what the catalog says about one, and who may ask.
+// Tables whose pair counts are kept (batmap_keep): what the catalog says about one.
 //
 // A kept table has three companions in its schema, which belong to its owner:
 //   rows      a view (tid, item) over the table, with the filter as its condition. The server keeps the columns and the
@@ -17,31 +17,16 @@
 // table, and have the columns that batmap_keep gives them. Then the owner can only break what is his.
 #pragma once
 
+#include "extension/kept/kept_triggers.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
-
-inline constexpr const char* kRowTrigger = "batmap_keep_rows";
-inline constexpr const char* kInsertTrigger = "batmap_keep_insert";
-inline constexpr const char* kUpdateTrigger = "batmap_keep_update";
-inline constexpr const char* kDeleteTrigger = "batmap_keep_delete";
-inline constexpr const char* kTruncateTrigger = "batmap_keep_truncate";
-/// It never fires. Because it is a row trigger with a transition table, the server refuses to make the table a partition, or a
-/// child of another table: rows would then change through the parent without a statement trigger.
-inline constexpr const char* kAloneTrigger = "batmap_keep_alone";
-inline constexpr int kTriggers = 6;
-inline constexpr int kPartitionedTriggers = 1;  // of the table; a partition has a copy of it
 
 /// The parts of the table of counts.
 inline constexpr int16 kSupportsPart = 0;
 inline constexpr int16 kPairsPart = 1;
 inline constexpr int16 kPartitionsPart = 2;
-
-struct Companions {
-  Oid rows = InvalidOid;
-  Oid counts = InvalidOid;
-  Oid log = InvalidOid;
-};
 
 struct KeptTable {
   Oid table;  // for a partition the one whose counts are kept
@@ -64,26 +49,8 @@ bool is_item_type(Oid type, bool& has_texts);
 /// Whether tids of a type are numbers themselves; others are numbered.
 bool is_integer_type(Oid type);
 
-/// Whether a trigger is one of those that batmap_keep makes.
-bool is_keep_trigger(const Trigger& trigger);
-
-/// Whether a trigger always fires that must. That of rows must only fire where changes are replicated, if statement triggers
-/// log the others.
-bool fires(const Trigger& trigger, bool is_partitioned);
-
-/// The relations that the row trigger names. @return false if the table is not kept
-/// @param[out] is_copy  whether the trigger is a copy of that of a partitioned table
-bool find_companions(Relation table, Companions& companions, bool* is_copy = nullptr);
-
-/// The name of a row trigger that names companions, but not under the name that batmap_keep gives; nullptr: there is none.
-const char* renamed_row_trigger(Relation table);
-
-/// Those of them that are certainly companions of this table. A role with the right TRIGGER, but no other, could have named
-/// relations of the owner that are none. A list of OIDs.
-List* droppable_companions(Relation table, const Companions& companions);
-
-/// Changes of rows of child tables are in no log. @raises 0A000 if the table has such
-void check_children(Relation table);
+/// The columns that are read, as pull_varattnos() numbers them.
+Bitmapset* read_columns(const KeptTable& kept);
 
 /// @param table  or one of its partitions
 /// @return nullptr if the table is not kept. Valid until the next call
@@ -92,41 +59,6 @@ const KeptTable* find_kept_table(Relation table);
 
 /// The same without its errors. @return nullptr also where the companions are not in order
 const KeptTable* find_kept_table_quietly(Relation table);
-
-/// The same without errors, also if other things about the table mean that its counts cannot be right, or are not for all who
-/// may read its rows. @return nullptr if its counts cannot be asked for, or nothing can be found out in parallel mode
-const KeptTable* kept_table_or_none(Relation table);
-
-/// Whether a subscription writes to a companion: then the publisher logs and merges, and nobody does it here.
-bool is_subscribed(const Companions& companions);
-
-/// Whether a statement of this session is changing rows of a relation; their log is written when it is complete. A statement
-/// that only reads the relation counts, too, if the transaction has changed it before. @param own  how often the caller has it open
-bool is_being_changed(Relation relation, int own);
-/// The same for a kept table and its partitions, which the caller has not open.
-bool is_being_changed(const KeptTable& kept);
-
-/// To be called when rows of a log have been written.
-void note_logged_rows();
-/// Whether a snapshot may see a change of this transaction, but not the log of it. A cursor that was opened in a trigger has such a
-/// snapshot, and can be read when the statement is complete.
-bool may_miss_log(Snapshot snapshot);
-
-/// Opens a kept table for a question of the current user, and keeps the lock to the end of the transaction.
-/// @raises 42809, 55000 if the table is not kept, or if its counts cannot be right; 42501 if the user may not read
-/// the columns that are counted, or only some of the rows
-KeptTable kept_table_to_read(Oid table);
-/// The same for its owner. @raises 42501 for others
-KeptTable kept_table_to_change(Oid table);
-
-/// Opens a table of the current user. Others get no lock on it, for which all users of the table would wait. @raises 42501
-Relation open_own_table(Oid table, LOCKMODE lock);
-
-/// The table with which a relation is dropped, because tie_companions() has tied it. @return InvalidOid: there is none
-Oid tied_table(Oid relation);
-
-/// Why a table cannot be kept, whether or not it is. @raises 42809, 0A000
-void check_kind(Relation table);
 
 /// Whether a table has an index of all its rows that begins with a column, and in which single values are looked up.
 bool has_index(Relation table, AttrNumber column);

@@ -2,7 +2,9 @@
 #include "extension/plan/join/join_kept.h"
 
 #include "extension/input/run_costs.h"
+#include "extension/kept/kept_access.h"
 #include "extension/kept/kept_answer.h"
+#include "extension/kept/kept_unlogged.h"
 #include "extension/server/equality.h"
 #include "extension/server/settings.h"
 #include "extension/streams/pair_stream.h"
