@@ -168,7 +168,7 @@ BATMAP_FUNCTION(batmap_join_merge) {
   struct varlena* state = writable_state(fcinfo);
   Capacities needed{};
   for (const FlatSide side : kSides)
-    needed[side] = flat_merged_capacity(header_of(state, side), side_of(other, side).data());
+    needed[side] = guarded([&] { return flat_merged_capacity(header_of(state, side), side_of(other, side).data()); });
   state = with_room(state, needed);
   for (const FlatSide side : kSides) {
     const std::span<std::byte> at = side_of(state, side);

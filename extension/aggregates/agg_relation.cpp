@@ -76,7 +76,7 @@ struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, i
 struct varlena* merged_relation(struct varlena* state, struct varlena* other, int64_t tid_shift) {
   const std::byte* const bytes = relation_bytes(other);
   if (state == nullptr) return copy_with_capacity(other, relation_capacity(other));
-  const size_t needed = flat_merged_capacity(flat_header(relation_bytes(state)), bytes);
+  const size_t needed = guarded([&] { return flat_merged_capacity(flat_header(relation_bytes(state)), bytes); });
   if (relation_capacity(state) < needed) state = copy_with_capacity(state, grown(needed));
   guarded([&] { flat_merge(relation_bytes(state), relation_capacity(state), bytes, backend_cancel_token(), tid_shift); });
   return state;

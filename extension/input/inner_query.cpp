@@ -139,11 +139,16 @@ ParamValues param_values(Datum record) {
                      static_cast<Datum*>(room(sizeof(Datum))),
                      static_cast<bool*>(room(sizeof(bool)))};
   heap_deform_tuple(&tuple, fields, params.values, params.nulls);
+  params.count = 0;
   for (int k = 0; k < fields->natts; ++k) {
     const Form_pg_attribute field = TupleDescAttr(fields, k);
-    params.types[k] = field->atttypid;
-    params.typmods[k] = field->atttypmod;
-    params.collations[k] = field->attcollation;
+    if (field->attisdropped) continue;
+    const int number = params.count++;
+    params.types[number] = field->atttypid;
+    params.typmods[number] = field->atttypmod;
+    params.collations[number] = field->attcollation;
+    params.values[number] = params.values[k];
+    params.nulls[number] = params.nulls[k];
   }
   ReleaseTupleDesc(fields);
   return params;

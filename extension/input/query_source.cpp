@@ -94,8 +94,8 @@ void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, 
   else
     plan.plan = plan_select(analyzed, query.text);
   input.in_parallel = plan.in_parallel;
-  ErrorContextCallback hint{errors.previous, hint_at_texts, nullptr};
-  if (is_shaped && reads_json_numbers(analyzed)) errors.previous = &hint;
+  ErrorContextCallback hint{error_context_stack, hint_at_texts, nullptr};
+  if (is_shaped && reads_json_numbers(analyzed)) error_context_stack = &hint;
 
   RowLogSink sink{input.log, input.progress, false};
   if (plan.packed)

@@ -1,6 +1,8 @@
 // Numbers tuples with the hash table of the server. See tuple_codes.h.
 #include "extension/input/tuple_codes.h"
 
+#include "extension/server/boundary.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
@@ -51,8 +53,7 @@ int64_t tuple_code(TupleCodes& codes, const Datum* values, const bool* nulls) {
   MemoryContextReset(codes.scratch);
   if (!is_new) return static_cast<int64_t>(tuple_number(codes.table, entry));
   const size_t bytes = kBytesATuple + entry->firstTuple->t_len;
-  if (codes.count == kMaxTuples || codes.meter->available() < bytes) return -1;
-  codes.meter->charge(bytes);
+  if (codes.count == kMaxTuples || !guarded_fits(true, [&] { codes.meter->charge(bytes); })) return -1;
   if (codes.count == codes.capacity) {
     codes.capacity *= 2;
     codes.tuples = static_cast<MinimalTuple*>(repalloc_huge(codes.tuples, sizeof(MinimalTuple) * codes.capacity));

@@ -8,6 +8,7 @@
 // The filter is evaluated as the owner of the table, in a restricted context.
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 
 #include "extension/kept/kept_access.h"
 #include "extension/kept/kept_setup.h"
@@ -23,20 +24,21 @@ namespace {
 
 constexpr int kBatch = 64;
 
-/// The filter of a table, ready to be asked.
+/// The filter of a table, ready to be asked. What happens before end() happens as the owner of the table.
 class Filter {
  public:
-  explicit Filter(const KeptTable& kept) : owner_(kept.owner) {
+  explicit Filter(const KeptTable& kept) {
     if (kept.filter == nullptr) return;
+    owner_.emplace(kept.owner);  // constants are computed now
     state_ = CreateExecutorState();
     const MemoryContext caller = MemoryContextSwitchTo(state_->es_query_cxt);
-    AsOwner owner(owner_);  // constants are computed now
     filter_ = ExecPrepareQual(make_ands_implicit(castNode(Expr, copyObjectImpl(kept.filter))), state_);
-    owner.end();
     MemoryContextSwitchTo(caller);
   }
   void end() {
-    if (state_ != nullptr) FreeExecutorState(state_);
+    if (state_ == nullptr) return;
+    FreeExecutorState(state_);
+    owner_->end();
   }
 
   bool passes(TupleTableSlot* row) {
@@ -44,14 +46,11 @@ class Filter {
     ExprContext* const context = GetPerTupleExprContext(state_);
     ResetExprContext(context);
     context->ecxt_scantuple = row;
-    AsOwner owner(owner_);
-    const bool passed = ExecQual(filter_, context);
-    owner.end();
-    return passed;
+    return ExecQual(filter_, context);
   }
 
  private:
-  Oid owner_;
+  std::optional<AsOwner> owner_;
   EState* state_ = nullptr;
   ExprState* filter_ = nullptr;
 };
@@ -84,7 +83,10 @@ class LogWriter {
   void end() {
     flush();
     for (int k = 0; k < made_; ++k) ExecDropSingleTupleTableSlot(slots_[k]);
-    if (bulk_ != nullptr) FreeBulkInsertState(bulk_);
+    if (bulk_ != nullptr) {
+      table_finish_bulk_insert(log_, 0);
+      FreeBulkInsertState(bulk_);
+    }
     table_close(log_, NoLock);
   }
 

@@ -319,8 +319,12 @@ AsOwner::AsOwner(Oid owner, bool safe_path) {
   GetUserIdAndSecContext(&user_, &context_);
   SetUserIdAndSecContext(owner, context_ | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
   settings_ = NewGUCNestLevel();
-  if (safe_path)
-    set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+  const auto set = [](const char* name, const char* value) {
+    set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+  };
+  if (safe_path) set("search_path", "pg_catalog, pg_temp");
+  // The look-ups of a log in many partitions would be compiled for minutes, to run for milliseconds.
+  set("jit", "off");
 }
 
 void AsOwner::end() {

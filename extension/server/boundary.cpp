@@ -1,6 +1,8 @@
 // Turns errors of the engine into SQLSTATE, message and hint. See boundary.h.
 #include "extension/server/boundary.h"
 
+#include <algorithm>
+#include <climits>
 #include <cstring>
 
 namespace batmap::pg {
@@ -31,7 +33,11 @@ const char* hint_of(ErrorCode code) {
 
 template <size_t kSize>
 void copy_text(char (&to)[kSize], const char* from) {
-  strlcpy(to, from, kSize);
+  // A cut must not leave a part of a character.
+  const int bytes = static_cast<int>(std::min<size_t>(strlen(from), INT_MAX));
+  const auto kept = static_cast<size_t>(pg_mbcliplen(from, bytes, static_cast<int>(kSize) - 1));
+  memcpy(to, from, kept);
+  to[kept] = '\0';
 }
 
 }  // namespace

@@ -83,8 +83,12 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
   size_t available() const noexcept override {
     const uint64_t cap = memory_cap.load(std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
-    const uint64_t used = own_ == nullptr ? memory_ : std::max(memory_, sums->memory.load(std::memory_order_relaxed));
-    return used < cap ? cap - used : 0;
+    const uint64_t own_left = memory_ < cap ? cap - memory_ : 0;
+    if (own_ == nullptr) return own_left;
+    // The sum grows by whole steps.
+    const uint64_t sum = sums->memory.load(std::memory_order_relaxed);
+    const uint64_t steps = sum < cap ? (cap - sum) / kStep * kStep : 0;
+    return std::min(own_left, in_sum_ + steps + kStep - 1 - std::min(memory_, in_sum_ + kStep - 1));
   }
 
   size_t take(size_t wanted) noexcept override {

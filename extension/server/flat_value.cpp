@@ -57,11 +57,12 @@ struct varlena* flat_of_text(const FlatType& type, const char* text) {
   const size_t prefix = strlen(type.prefix);
   if (strncmp(text, type.prefix, prefix) != 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                    errmsg("invalid input syntax for type %s: \"%.32s\"", type.name, text),
+                    errmsg("invalid input syntax for type %s: \"%.*s\"", type.name,
+                           pg_mbcliplen(text, static_cast<int>(std::min(strlen(text), size_t{1} << 20)), 32), text),
                     type.hint != nullptr ? errhint("%s", type.hint) : 0));
   text += prefix;
   const size_t encoded = strlen(text);
-  struct varlena* const value = type.allocate(static_cast<size_t>(pg_b64_dec_len(static_cast<int>(encoded))));
+  struct varlena* const value = type.allocate(encoded / 4 * 3 + 3);  // pg_b64_dec_len() counts in int
   size_t used = 0;
   for (size_t at = 0; at < encoded; at += kTextBetweenChecks) {
     const int piece = static_cast<int>(std::min(encoded - at, kTextBetweenChecks));

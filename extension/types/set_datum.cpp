@@ -47,9 +47,9 @@ SetWork* open_work(size_t bytes) {
   if (bytes > kKeptBytes / 2) return open_work();
   if (kept_work != nullptr && kept_work->meter.limit() != memory_limit_bytes()) drop_kept_work();
   if (kept_work == nullptr) {
-    const MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
-    kept_work = open_work();
-    MemoryContextSwitchTo(caller);
+    SetWork* const made = open_work();  // in the caller's context, which ends if it fails
+    MemoryContextSetParent(made->context, TopMemoryContext);
+    kept_work = made;
   }
   kept_work->elements.shrink(0);
   kept_work->text.shrink(0);

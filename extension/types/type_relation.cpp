@@ -99,7 +99,7 @@ struct varlena* relation_allocate(size_t capacity) {
 
 std::span<const std::string_view> relation_texts(struct varlena* value, MemoryMeter& meter) {
   const std::span<const std::byte> bytes = flat_bytes(value);
-  if (!has_numbers_of_texts(bytes)) raise_unsound(kRelationType);
+  if (!guarded([&] { return has_numbers_of_texts(bytes); })) raise_unsound(kRelationType);
   const size_t count = text_relation_header(bytes.data()).texts;
   const size_t array_bytes = Max(count, 1) * sizeof(std::string_view);
   guarded([&] { meter.charge(array_bytes); });
@@ -113,7 +113,7 @@ namespace {
 struct varlena* finished_of_texts(struct varlena* value) {
   const std::span<const std::byte> bytes = flat_bytes(value);
   if (is_finished_text_relation(bytes)) return value;
-  struct varlena* const finished = relation_allocate(text_relation_finished_capacity(bytes));
+  struct varlena* const finished = relation_allocate(guarded([&] { return text_relation_finished_capacity(bytes); }));
   const size_t used = guarded([&] {
     MemoryMeter meter(memory_limit_bytes(), session_memory());
     return text_relation_finish(bytes, relation_bytes(finished), meter, backend_cancel_token());

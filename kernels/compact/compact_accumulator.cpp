@@ -304,7 +304,7 @@ void CompactAccumulator::unite(const CompactView& set) {
   uint32_t steps = 0;
   for (BlockCursor cursor(set); !cursor.at_end(); cursor.next()) {
     if (++steps % kStepsPerPoll == 0) cancel_.throw_if_requested();
-    const CompactBlock block = as_stored(cursor.block());
+    const CompactBlock block = cursor.block();
     at = find(at, block.key);
     if (at < size_ && entries_[at].key == block.key) {
       unite(entries_[at++], block);
@@ -374,7 +374,7 @@ void CompactAccumulator::intersect(const CompactView& set) {
     Entry entry = entries_[i];
     cursor.seek(entry.key);
     if (cursor.at_end()) break;
-    if (cursor.key() == entry.key && intersect(entry, as_stored(cursor.block()))) entries_[kept++] = entry;
+    if (cursor.key() == entry.key && intersect(entry, cursor.block())) entries_[kept++] = entry;
   }
   size_ = kept;
 }
@@ -391,7 +391,7 @@ void CompactAccumulator::adopt(const CompactView& set) {
   });
   for (BlockCursor cursor(set); !cursor.at_end(); cursor.next()) {
     if (size_ % kStepsPerPoll == kStepsPerPoll - 1) cancel_.throw_if_requested();
-    const CompactBlock block = as_stored(cursor.block());
+    const CompactBlock block = cursor.block();
     if (block.bytes() > static_cast<size_t>(behind - data))
       throw Error(ErrorCode::kInvalidData, "invalid batmap: blocks are cut off");
     entries_[size_++] = entry_of(block, data, 0);

@@ -12,15 +12,6 @@ inline constexpr uint32_t kFewRuns = 256;
 
 inline bool is(const CompactBlock& block, BlockKind kind) { return block.shape.kind == kind; }
 
-/// A block as its data say, so that damaged bytes do not lead past the room of a result: an array has as many elements as units,
-/// and what is neither runs nor a whole bitmap is read as an array. Elements may still be in any order, and occur more than once.
-inline CompactBlock as_stored(CompactBlock block) {
-  if (is(block, BlockKind::kRuns) || (is(block, BlockKind::kBitmap) && block.shape.units == kMaxUnits)) return block;
-  block.shape.kind = BlockKind::kArray;
-  block.count = block.shape.units;
-  return block;
-}
-
 /// Units that filter_array() may write: if elements occur more than once, as many as both arrays have.
 inline constexpr size_t kFilteredUnits = 2 * kMaxUnits + kMoreUnits;
 

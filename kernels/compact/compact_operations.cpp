@@ -83,7 +83,7 @@ void combine_compact(const CompactView& a, const CompactView& b, SetCombination 
         y.seek(x_key);
       }
     } else {
-      combine_blocks(as_stored(x.block()), as_stored(y.block()), operation, kernel, scratch, out);
+      combine_blocks(x.block(), y.block(), operation, kernel, scratch, out);
       x.next();
       y.next();
     }
@@ -148,7 +148,7 @@ uint64_t count_common_of_all(std::span<const CompactView> sets, const CompactKer
       at[i]->seek(key);
       if (at[i]->at_end()) return total;
       wanted = at[i]->key();
-      blocks[i] = as_stored(at[i]->block());
+      blocks[i] = at[i]->block();
     }
     if (wanted != key) {
       lead.seek(wanted);

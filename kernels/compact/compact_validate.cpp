@@ -91,7 +91,7 @@ void validate_compact(std::span<const std::byte> bytes, const CancelToken& cance
     if (set.has_long_header() && i % kBlocksPerOffset == 0 &&
         load_le<uint32_t>(bytes.data() + kLongHeaderBytes + 4 * (i / kBlocksPerOffset)) != units)
       invalid("offsets and blocks disagree");
-    const CompactBlock block = set.block(i, bytes.data() + set.head_bytes() + 2 * units);
+    const CompactBlock block = set.written_block(i, bytes.data() + set.head_bytes() + 2 * units);
     units += block.shape.units;
     if (set.head_bytes() + 2 * units > bytes.size()) invalid("blocks are cut off");
     check_block(block);

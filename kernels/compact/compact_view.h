@@ -82,7 +82,18 @@ class CompactView {
   /// Where the data of block i begins, in bytes of the value. Adds up to 191 sizes. @param i  0 .. blocks()
   size_t offset(size_t i) const;
   CompactBlock block(size_t i) const { return block(i, begin_ + offset(i)); }
-  CompactBlock block(size_t i, const std::byte* data) const { return {key(i), count(i), shape(i), data}; }
+  /// As its data say, so that damaged bytes lead out of nothing: an array has as many elements as units, and what is neither runs
+  /// nor a whole bitmap is read as an array. Elements may still be in any order, and occur more than once.
+  CompactBlock block(size_t i, const std::byte* data) const {
+    CompactBlock found = written_block(i, data);
+    const BlockShape shape = found.shape;
+    if (shape.kind == BlockKind::kRuns || (shape.kind == BlockKind::kBitmap && shape.units == kMaxUnits)) return found;
+    found.shape.kind = BlockKind::kArray;
+    found.count = shape.units;
+    return found;
+  }
+  /// The same as the directory says.
+  CompactBlock written_block(size_t i, const std::byte* data) const { return {key(i), count(i), shape(i), data}; }
   /// The first block in [from, blocks()) whose key is not below `key`; blocks() if there is none.
   size_t lower_bound(uint64_t key, size_t from = 0) const;
 

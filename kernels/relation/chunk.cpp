@@ -109,18 +109,21 @@ ChunkView read_chunk(const std::byte* bytes) {
   return chunk;
 }
 
-ChunkView read_chunk_checked(std::span<const std::byte> bytes) {
+ChunkView read_stored_chunk(std::span<const std::byte> bytes) {
   if (bytes.size() < kChunkHeaderBytes) invalid("chunk header is cut off");
-  const uint32_t rows = load<uint32_t>(bytes.data() + 32);
-  if (rows == 0 || rows > kChunkRows) invalid("rows of a chunk out of range");
-  if (load<uint32_t>(bytes.data() + 36) != 0) invalid("reserved bytes are not zero");
   const ChunkView chunk = read_chunk(bytes.data());
+  if (chunk.rows == 0 || chunk.rows > kChunkRows) invalid("rows of a chunk out of range");
   if (chunk.bytes > bytes.size()) invalid("chunk is cut off");
-  const uint64_t tid_room = distance(chunk.tid_base, INT64_MAX);
-  const uint64_t item_room = distance(chunk.item_base, INT64_MAX);
-  if (chunk.tid_range > tid_room || chunk.item_range > item_room) invalid("range of a chunk overflows");
-  check_column(chunk.tids, chunk.tid_range, rows, "tid outside the range of its chunk");
-  check_column(chunk.items, chunk.item_range, rows, "item outside the range of its chunk");
+  if (chunk.tid_range > distance(chunk.tid_base, INT64_MAX) || chunk.item_range > distance(chunk.item_base, INT64_MAX))
+    invalid("range of a chunk overflows");
+  return chunk;
+}
+
+ChunkView read_chunk_checked(std::span<const std::byte> bytes) {
+  const ChunkView chunk = read_stored_chunk(bytes);
+  if (load<uint32_t>(bytes.data() + 36) != 0) invalid("reserved bytes are not zero");
+  check_column(chunk.tids, chunk.tid_range, chunk.rows, "tid outside the range of its chunk");
+  check_column(chunk.items, chunk.item_range, chunk.rows, "item outside the range of its chunk");
   return chunk;
 }
 

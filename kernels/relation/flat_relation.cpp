@@ -46,7 +46,7 @@ size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other) {
   const FlatHeader more = flat_header(other);
   size_t bytes = flat_used(header) + flat_used(more) + (more.rows() / kChunkRows + 2) * kFlatSlack;
   for (const std::byte *at = other + kFlatHeaderBytes, *end = at + more.sealed_bytes; at < end;) {
-    const ChunkView chunk = read_chunk(at);
+    const ChunkView chunk = read_stored_chunk({at, end});
     if (chunk.rows < kWorthKeeping) bytes += chunk.rows * sizeof(TidItem) + kFlatSlack;
     at += chunk.bytes;
   }
@@ -71,7 +71,7 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const
   const std::byte* at = other + kFlatHeaderBytes;
   for (const std::byte* end = at + more.sealed_bytes; at < end;) {
     cancel.throw_if_requested();
-    const ChunkView chunk = read_chunk(at);
+    const ChunkView chunk = read_stored_chunk({at, end});
     if (chunk.rows < kWorthKeeping) {
       decode_chunk(chunk, pairs);
       append(pairs, chunk.rows);
@@ -110,12 +110,17 @@ std::vector<ChunkView> flat_chunks(const std::byte* bytes) {
   const FlatHeader header = flat_header(bytes);
   std::vector<ChunkView> chunks;
   chunks.reserve(static_cast<size_t>(header.rows() / kChunkRows + 1));
+  uint64_t rows = 0;
   const std::byte* at = bytes + kFlatHeaderBytes;
   const std::byte* end = at + header.sealed_bytes;
   while (at < end) {
-    chunks.push_back(read_chunk(at));
+    chunks.push_back(read_stored_chunk({at, end}));
     at += chunks.back().bytes;
+    rows += chunks.back().rows;
   }
+  // The header says how much room the rows need.
+  if (rows != header.sealed_rows)
+    throw Error(ErrorCode::kInvalidData, "invalid relation: number of rows and chunks disagree");
   return chunks;
 }
 

@@ -144,7 +144,7 @@ void for_each_chunk(const std::byte* flat, const CancelToken& cancel, Body body)
   const std::byte* at = flat + kFlatHeaderBytes;
   for (const std::byte* const end = at + header.sealed_bytes; at < end;) {
     cancel.throw_if_requested();
-    const ChunkView chunk = read_chunk(at);
+    const ChunkView chunk = read_stored_chunk({at, end});
     decode_chunk(chunk, rows);
     body(std::span(rows, chunk.rows));
     at += chunk.bytes;
@@ -295,7 +295,7 @@ bool TextRelationMerge::into(std::span<std::byte> state, const CancelToken& canc
   TidItem rows[kChunkRows];
   while (at_ < chunks_end) {
     cancel.throw_if_requested();
-    const ChunkView chunk = read_chunk(at_);
+    const ChunkView chunk = read_stored_chunk({at_, chunks_end});
     decode_chunk(chunk, rows);
     if (!append(state, {rows, chunk.rows})) return false;
     at_ += chunk.bytes;
@@ -327,7 +327,7 @@ size_t text_relation_finished_capacity(std::span<const std::byte> relation) {
   size_t bytes = kTextRelationHeaderBytes + header.text_bytes + kFlatHeaderBytes;
   const std::byte* at = flat + kFlatHeaderBytes;
   for (const std::byte* const end = at + rows.sealed_bytes; at < end;) {
-    const ChunkView chunk = read_chunk(at);
+    const ChunkView chunk = read_stored_chunk({at, end});
     bytes += kChunkHeaderBytes + column_bytes(chunk.tid_range, chunk.rows) + column_bytes(header.texts, chunk.rows);
     at += chunk.bytes;
   }
@@ -400,7 +400,7 @@ bool has_numbers_of_texts(std::span<const std::byte> relation) {
   const std::byte* const flat = text_relation_rows(relation).data();
   const std::byte* at = flat + kFlatHeaderBytes;
   for (const std::byte* const end = at + flat_header(flat).sealed_bytes; at < end;) {
-    const ChunkView chunk = read_chunk(at);
+    const ChunkView chunk = read_stored_chunk({at, end});
     if (chunk.item_base < 0 || chunk.item_range >= texts ||
         static_cast<uint64_t>(chunk.item_base) >= texts - chunk.item_range)
       return false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/error.h"
 #include "core/sort_elements.h"
 
 namespace batmap {
@@ -16,6 +17,13 @@ constexpr uint64_t kWordsPerPoll = 8192;  // words of a bitmap, which may be zer
 }  // namespace
 
 size_t SetReader::next(uint64_t* out) {
+  const size_t count = std::min<uint64_t>(read(out), left_);
+  if (count == 0 && left_ > 0) throw Error(ErrorCode::kInvalidData, "invalid batmap: fewer elements than it says");
+  left_ -= count;
+  return count;
+}
+
+size_t SetReader::read(uint64_t* out) {
   if (++chunks_ % kChunksPerPoll == 0) cancel_.throw_if_requested();
   switch (set_.container()) {
     case Container::kArray: return next_of_array(out);
@@ -64,25 +72,25 @@ size_t SetReader::next_of_batmap(uint64_t* out) {
   return count;
 }
 
+void check_elements(std::span<const uint64_t> elements, uint64_t bound) {
+  uint64_t largest = 0;
+  for (const uint64_t element : elements) largest = std::max(largest, element);
+  if (largest >= bound) throw Error(ErrorCode::kInvalidData, "invalid batmap: an element beyond the last one");
+}
+
 AscendingReader::AscendingReader(SetView set, const ExecutionOptions& options)
     : reader_(set, best_set_kernel(), options.cancel),
       cancel_(options.cancel),
       sorted_(*options.memory),
-      is_batmap_(set.container() == Container::kBatmap),
-      cardinality_(set.cardinality()) {
+      is_batmap_(set.container() == Container::kBatmap) {
   if (is_batmap_) decode(set, sorted_, options);
 }
 
 size_t AscendingReader::next(uint64_t* out) {
-  size_t count = 0;
-  if (is_batmap_) {
-    if (at_ / kChunkElements % kChunksPerPoll == 0) cancel_.throw_if_requested();
-    count = std::min<size_t>(sorted_.size() - at_, kChunkElements);
-    std::copy_n(sorted_.begin() + at_, count, out);
-  } else {
-    count = std::min<uint64_t>(reader_.next(out), cardinality_ - at_);
-  }
-  if (count == 0 && at_ < cardinality_) throw Error(ErrorCode::kInvalidData, "invalid batmap: fewer elements than it says");
+  if (!is_batmap_) return reader_.next(out);
+  if (at_ / kChunkElements % kChunksPerPoll == 0) cancel_.throw_if_requested();
+  const size_t count = std::min<size_t>(sorted_.size() - at_, kChunkElements);
+  std::copy_n(sorted_.begin() + at_, count, out);
   at_ += count;
   return count;
 }
@@ -92,11 +100,8 @@ void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& o
   uint64_t* at = out.room(set.cardinality() + kChunkElements);
   SetReader reader(set, best_set_kernel(), options.cancel);
   size_t total = 0;
-  while (const size_t count = reader.next(at + total)) {
-    total += count;
-    if (total > set.cardinality()) break;  // only unvalidated bytes get here
-  }
-  out.add(std::min<size_t>(total, set.cardinality()));
+  while (const size_t count = reader.next(at + total)) total += count;
+  out.add(total);
   if (set.container() == Container::kBatmap) sort_elements({out.begin() + before, out.size() - before}, options);
 }
 

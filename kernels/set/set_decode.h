@@ -14,21 +14,23 @@ namespace batmap {
 inline constexpr size_t kChunkElements = 512;
 
 /// Walks over a set in chunks of at most 512 elements, in the order of the container: batmaps by position, all others
-/// ascending. Does not allocate. Polls the token every few tens of kilobytes, so the caller need not.
+/// ascending. As many elements come as the set says that it has, whatever its bytes. Does not allocate. Polls the token every few
+/// tens of kilobytes, so the caller need not.
 class SetReader {
  public:
   explicit SetReader(SetView set, const SetKernel& kernel = best_set_kernel(), const CancelToken& cancel = {})
-      : set_(set), kernel_(&kernel), cancel_(cancel) {
+      : set_(set), kernel_(&kernel), cancel_(cancel), left_(set.cardinality()) {
     if (set.is_compact()) compact_.emplace(set.compact(), cancel);
   }
 
   /// Reads the next chunk.
   /// @param out  room for 512
   /// @return the number of elements; 0 means the end
-  /// @throws Error{kCancelled}
+  /// @throws Error{kCancelled}, Error{kInvalidData} if there are fewer than the set says
   size_t next(uint64_t* out);
 
  private:
+  size_t read(uint64_t* out);
   size_t next_of_array(uint64_t* out);
   size_t next_of_bitmap(uint64_t* out);
   size_t next_of_batmap(uint64_t* out);
@@ -36,11 +38,15 @@ class SetReader {
   SetView set_;
   const SetKernel* kernel_;
   CancelToken cancel_;
+  uint64_t left_;
   uint32_t chunks_ = 0;
   // position of the reader: element of an array, word of a bitmap; of a batmap, stash elements then blocks
   uint64_t at_ = 0;
   std::optional<CompactReader> compact_;
 };
+
+/// For elements that become places in memory. @throws Error{kInvalidData} unless all are below a bound
+void check_elements(std::span<const uint64_t> elements, uint64_t bound);
 
 /// Calls visit(x) for every element, in the order of SetReader. @throws Error{kCancelled}
 template <typename Visit>
@@ -58,8 +64,7 @@ class AscendingReader {
   /// @throws Error{kMemoryLimit}, Error{kCancelled}
   AscendingReader(SetView set, const ExecutionOptions& options);
 
-  /// As SetReader::next(), but as many elements come as the set says that it has, whatever its bytes.
-  /// @throws Error{kCancelled}, Error{kInvalidData} if there are fewer
+  /// As SetReader::next().
   size_t next(uint64_t* out);
 
  private:
@@ -67,11 +72,10 @@ class AscendingReader {
   CancelToken cancel_;
   GrowingBuffer<uint64_t> sorted_;  // of a batmap
   bool is_batmap_;
-  uint64_t at_ = 0;
-  uint64_t cardinality_;
+  uint64_t at_ = 0;  // of them
 };
 
-/// Appends the elements, ascending. @throws Error{kMemoryLimit}, Error{kCancelled}
+/// Appends the elements, ascending. @throws Error{kMemoryLimit}, Error{kCancelled}, Error{kInvalidData} as SetReader::next()
 void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options);
 
 /// Smallest and largest element; nothing for the empty set. A batmap costs one pass over the value.

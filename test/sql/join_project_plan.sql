@@ -288,6 +288,29 @@ RESET enable_partitionwise_join;
 RESET enable_partitionwise_aggregate;
 SELECT a.item, b, count(*) FROM jp_bag a JOIN generate_series(1, 3) b ON a.tid = b GROUP BY 1, 2 ORDER BY 1, 2;
 
+-- The working table of a recursion has one position for all its readers, so the node and its plain plan could not both read it.
+CREATE TABLE jp_edges AS SELECT k % 50 AS src, k * 7 % 53 AS dst FROM generate_series(1, 300) k;
+ANALYZE jp_edges;
+SET batmap.memory_limit = '150kB';
+WITH RECURSIVE r (x, y) AS (
+    SELECT src, dst FROM jp_edges WHERE src < 3
+    UNION SELECT DISTINCT r.x, e.dst FROM r JOIN jp_edges e ON e.src = r.y) SELECT count(*) FROM r;
+WITH RECURSIVE r (x, y) AS (
+    SELECT src, dst FROM jp_edges WHERE src < 3
+    UNION SELECT s.x, e.dst FROM (SELECT * FROM r OFFSET 0) s JOIN jp_edges e ON e.src = s.y GROUP BY 1, 2) SELECT count(*) FROM r;
+RESET batmap.memory_limit;
+SELECT * FROM batmap_explain_why($$WITH RECURSIVE r (x, y) AS (SELECT src, dst FROM jp_edges UNION SELECT DISTINCT r.x, e.dst FROM r JOIN jp_edges e ON e.src = r.y) TABLE r$$);
+SELECT * FROM batmap_explain_why($$SELECT s.x, e.dst FROM (
+    WITH RECURSIVE r (x, y) AS (SELECT src, dst FROM jp_edges WHERE src < 3 UNION SELECT r.x, f.dst FROM r, jp_edges f WHERE f.src = r.y)
+    SELECT * FROM r OFFSET 0) s JOIN jp_edges e ON e.src = s.y GROUP BY 1, 2$$);
+
+-- A threshold from a subquery that has an effect is computed where the server computes it: nowhere, without groups.
+CREATE TEMPORARY SEQUENCE jp_thresholds;
+CREATE TEMPORARY TABLE jp_none (tid int, item int);
+SELECT a.item, b.item, count(*) FROM jp_none a JOIN jp_none b USING (tid) GROUP BY 1, 2 HAVING count(*) > (SELECT nextval('jp_thresholds'));
+SELECT is_called FROM jp_thresholds;
+DROP TABLE jp_edges;
+
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_nestloop;

@@ -480,3 +480,14 @@ DROP TABLE rewritten_kept_log;
 SELECT batmap_unkeep('rewritten');
 DROP TABLE rewritten;
 DROP FUNCTION seed();
+
+-- Items too long for an index begin no chunk.
+CREATE TABLE long_items (tid int, item text);
+CREATE INDEX ON long_items (tid);
+SELECT batmap_keep('long_items', 'tid', 'item');
+INSERT INTO long_items SELECT 1, (SELECT string_agg(md5(i::text || j::text), '') FROM generate_series(1, 90) j) FROM generate_series(1, 560) i;
+INSERT INTO long_items SELECT 1, 'short ' || i FROM generate_series(1, 40) i;
+SELECT batmap_merge_kept('long_items');
+SELECT count(*), min(length(low)), max(length(low)) FROM long_items_kept_counts WHERE part = 1;
+SELECT batmap_check_kept('long_items');
+DROP TABLE long_items;

@@ -226,7 +226,15 @@ SELECT * FROM batmap_pairs('SELECT order_id, tags FROM orders', 1);
 SELECT * FROM batmap_pairs_of('SELECT order_id, items FROM orders', 1);
 SELECT * FROM batmap_pairs('SELECT 1, jsonb ''{"a": 1}''', 1);
 SELECT * FROM batmap_pairs('SELECT 1, jsonb ''["x"]''', 1);
+-- A message after the rows have been read has no context of theirs.
+SELECT count(*) FROM batmap_pairs('SELECT 1, jsonb ''[1, 2, 3]''', 1, max_results => 1);
 SELECT * FROM batmap_pairs('SELECT items, order_id FROM orders', 1) LIMIT 0;
+-- Parameters from a row whose type has lost a column.
+CREATE TABLE wanted (gone int, customer text, order_id int);
+ALTER TABLE wanted DROP gone;
+INSERT INTO wanted VALUES ('bob', 1);
+SELECT item_a, item_b FROM wanted w, batmap_pairs('SELECT order_id, items FROM orders WHERE customer <> $1 AND order_id >= $2', 1, params => w) ORDER BY 1, 2;
+DROP TABLE wanted;
 SELECT * FROM batmap_join_project('SELECT order_id, items FROM orders', 'SELECT 1, 2');
 DROP VIEW order_lines_2, basket_sets, order_sets;
 DROP TABLE orders, order_lines, wide, "a.b "."x ""SELECT", cluster, "user", größe$1;

@@ -281,7 +281,7 @@ bool read_output(PlannerInfo* root, const Copies& copies, ItemsetJoin& join) {
     if (is_unknown(expression, &check)) return false;
   }
   foreach (cell, having)
-    if (!take_threshold(block, static_cast<Expr*>(lfirst(cell)))) block.quals = lappend(block.quals, lfirst(cell));
+    if (!take_threshold(root, block, static_cast<Expr*>(lfirst(cell)))) block.quals = lappend(block.quals, lfirst(cell));
   return true;
 }
 

@@ -333,7 +333,7 @@ bool read_lookups_apart(PlannerInfo* root, UpperRelationKind stage, const JoinPr
   apart.comparisons = 0;
   apart.threshold = nullptr;
   apart.limit = apart.offset = nullptr;
-  take_having(apart, grouped ? reinterpret_cast<List*>(root->parse->havingQual) : NIL);
+  take_having(root, apart, grouped ? reinterpret_cast<List*>(root->parse->havingQual) : NIL);
   if (grouped) take_limit(root, apart);
   return true;
 }

@@ -44,13 +44,37 @@ bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo
 
 namespace {
 
-/// Does a relation return the same rows each time it is read? Members are read only for the kind of entry
+/// Reads a query the table of a WITH RECURSIVE outside of it? @param levels  points to the number of queries around the node
+bool reads_outer_recursion(Node* node, void* levels) {
+  if (node == nullptr) return false;
+  Index& around = *static_cast<Index*>(levels);
+  if (IsA(node, RangeTblEntry)) {
+    const auto* const entry = castNode(RangeTblEntry, node);
+    return entry->rtekind == RTE_CTE && entry->self_reference && entry->ctelevelsup >= around;
+  }
+  if (!IsA(node, Query)) return expression_tree_walker(node, walker(reads_outer_recursion), levels);
+  ++around;
+  const bool found =
+      query_tree_walker(castNode(Query, node), walker(reads_outer_recursion), levels, QTW_EXAMINE_RTES_BEFORE);
+  --around;
+  return found;
+}
+
+bool reads_outer_recursion(Query* query) {
+  Index around = 0;
+  return reads_outer_recursion(reinterpret_cast<Node*>(query), &around);
+}
+
+/// Does a relation return the same rows each time it is read? The working table of a recursion does not: it has one position for
+/// all its readers. Members are read only for the kind of entry
 /// that they belong to, because Citus keeps numbers in the values_lists of tables.
 bool rows_stay_the_same(const RangeTblEntry* entry) {
   switch (entry->rtekind) {
     case RTE_RELATION: return entry->tablesample == nullptr;
     case RTE_FUNCTION: return !contain_volatile_functions(node_of(entry->functions));
-    case RTE_SUBQUERY: return !contain_volatile_functions(node_of(entry->subquery));
+    case RTE_SUBQUERY:
+      return !contain_volatile_functions(node_of(entry->subquery)) && !reads_outer_recursion(entry->subquery);
+    case RTE_CTE: return !entry->self_reference;
     case RTE_TABLEFUNC: return !contain_volatile_functions(reinterpret_cast<Node*>(entry->tablefunc));
     case RTE_VALUES: return !contain_volatile_functions(node_of(entry->values_lists));
     default: return true;
@@ -234,9 +258,24 @@ bool is_whole_count(const JoinProjectQuery& query, Node* expression) {
 
 }  // namespace
 
-/// The bound is a constant or a parameter. Another expression could raise an error, also when there is no group
-/// for which the server would evaluate it.
-bool take_threshold(JoinProjectQuery& query, Expr* clause) {
+/// Is a parameter the value of a subquery that must not run unless the server would run it?
+bool is_volatile_subquery(const PlannerInfo* root, const Param* param) {
+  if (param->paramkind != PARAM_EXEC) return false;
+  for (; root != nullptr; root = root->parent_root) {
+    const ListCell* cell;
+    foreach (cell, root->init_plans) {
+      const auto* const subplan = lfirst_node(SubPlan, cell);
+      if (!list_member_int(subplan->setParam, param->paramid)) continue;
+      const auto* const subroot = static_cast<const PlannerInfo*>(list_nth(root->glob->subroots, subplan->plan_id - 1));
+      return contain_volatile_functions(reinterpret_cast<Node*>(subroot->parse));
+    }
+  }
+  return false;
+}
+
+/// The bound is a constant or a parameter, which is computed once, also when there is no group. Another expression could raise an
+/// error, or have an effect, that the server's plan has not.
+bool take_threshold(const PlannerInfo* root, JoinProjectQuery& query, Expr* clause) {
   if (query.threshold != nullptr || !IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
   const auto* const comparison = castNode(OpExpr, clause);
   Node* count = node_of(linitial(comparison->args));
@@ -249,6 +288,7 @@ bool take_threshold(JoinProjectQuery& query, Expr* clause) {
   if (!OidIsValid(compares) || !is_whole_count(query, count) || !(IsA(bound, Const) || IsA(bound, Param))) return false;
   const int strategy = get_op_opfamily_strategy(compares, INTEGER_BTREE_FAM_OID);
   if (strategy != BTGreaterEqualStrategyNumber && strategy != BTGreaterStrategyNumber) return false;
+  if (IsA(bound, Param) && is_volatile_subquery(root, castNode(Param, bound))) return false;
   query.threshold = reinterpret_cast<Expr*>(as_int8(bound));
   query.threshold_excluded = strategy == BTGreaterStrategyNumber;
   return true;
@@ -300,7 +340,7 @@ bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having
   take_order(query);
   if (expands) query.quals = list_concat(query.quals, query.expansion->of_answer);
   query.comparisons = list_length(query.quals);
-  if (!query.finer) take_having(query, having);
+  if (!query.finer) take_having(root, query, having);
   for (JoinProjectSide& side : query.sides) {
     side.codes = side.items;
     side.code_operators = side.item_operators;
@@ -312,10 +352,10 @@ bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having
 
 }  // namespace
 
-void take_having(JoinProjectQuery& query, List* having) {
+void take_having(const PlannerInfo* root, JoinProjectQuery& query, List* having) {
   ListCell* cell;
   foreach (cell, having)
-    if (!take_threshold(query, expr_of(cell))) query.quals = lappend(query.quals, lfirst(cell));
+    if (!take_threshold(root, query, expr_of(cell))) query.quals = lappend(query.quals, lfirst(cell));
 }
 
 void take_limit(PlannerInfo* root, JoinProjectQuery& query) {

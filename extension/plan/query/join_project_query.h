@@ -111,7 +111,7 @@ bool is_never_null(PlannerInfo* root, const JoinProjectQuery& query, Node* expre
 JoinProjectCount counted_by(PlannerInfo* root, const JoinProjectQuery& query, const Aggref* aggregate);
 
 /// Takes `count >= k` or `count > k` as the threshold of the engine. @return false if the condition is another one
-bool take_threshold(JoinProjectQuery& query, Expr* clause);
+bool take_threshold(const PlannerInfo* root, JoinProjectQuery& query, Expr* clause);
 
 /// @param input, output  relations of the planning stage, as the planner passes them to its hook
 /// @param adds_up  whether its aggregates are to be sums of products (join_sums.h)
@@ -120,7 +120,7 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
                             JoinProjectQuery& query, bool adds_up = false);
 
 /// Makes a threshold and conditions of HAVING, for groups that are those of the query.
-void take_having(JoinProjectQuery& query, List* having);
+void take_having(const PlannerInfo* root, JoinProjectQuery& query, List* having);
 /// Takes ORDER BY count DESC LIMIT n, if all rows of the node go into that sort.
 void take_limit(PlannerInfo* root, JoinProjectQuery& query);
 /// May a pair of key and codes occur twice on a side?

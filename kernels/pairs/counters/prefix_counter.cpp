@@ -54,8 +54,10 @@ uint64_t code_elements(const SetCollection& sets, std::span<const uint32_t> orde
       options.cancel.throw_if_requested();
       uint32_t* at = out.ranks.data() + out.begin[k];
       SetReader reader(sets[order[k]], kernel, options.cancel);
-      while (const size_t count = reader.next(chunk))
+      while (const size_t count = reader.next(chunk)) {
+        check_elements({chunk, count}, element_bound);
         for (size_t i = 0; i < count; ++i) *at++ = code_of(chunk[i]);
+      }
     }
   };
   if (codes.direct()) {

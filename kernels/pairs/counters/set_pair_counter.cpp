@@ -112,6 +112,7 @@ TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<co
         SetReader reader(sets[order[rank]], kernel);
         while (const size_t count = reader.next(chunk)) {
           options.cancel.throw_if_requested();
+          check_elements({chunk, count}, element_bound);
           for (size_t i = 0; i < count; ++i) {
             words[chunk[i] * stride] |= bit;
             *tids++ = static_cast<uint32_t>(chunk[i]);

@@ -190,7 +190,7 @@ class KeptCountsOf final : public KeptCounts {
     std::vector<CountsKey> found;
     uint64_t sum = 0;
     for (uint32_t index = 0; index < keys_.size(); ++index) {
-      if (sum > 0 && sum + degrees[index] > pairs) {
+      if (sum > 0 && sum + degrees[index] > pairs && may_begin(index)) {
         found.push_back(public_key(keys_[index]));
         sum = 0;
       }
@@ -512,7 +512,15 @@ class KeptCountsOf final : public KeptCounts {
     return pairs.first(kept);
   }
 
-  /// Cuts a range so that each part has at most `most` pairs, or one item. @return where the parts begin
+  /// May a chunk begin with an item? Low keys are in an index, which has room for 2,704 bytes at most.
+  bool may_begin(uint32_t index) const {
+    if constexpr (kTexts)
+      return keys_[index].size() <= kMaxLowBytes;
+    else
+      return true;
+  }
+
+  /// Cuts a range so that each part has at most `most` pairs, or one item, or only items with which no chunk begins. @return where the parts begin
   std::vector<uint32_t> parts_of(std::span<const PairChange> pairs, const IndexRange& range, uint64_t most) const {
     std::vector<uint32_t> begins = {range.begin};
     if (pairs.size() <= most) return begins;
@@ -523,7 +531,7 @@ class KeptCountsOf final : public KeptCounts {
     uint64_t sum = 0;
     for (uint32_t index = range.begin; index < range.end; ++index) {
       const uint64_t more = degrees[index - range.begin];
-      if (sum > 0 && sum + more > most) {
+      if (sum > 0 && sum + more > most && may_begin(index)) {
         begins.push_back(index);
         sum = 0;
       }

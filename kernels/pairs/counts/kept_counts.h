@@ -55,6 +55,8 @@ struct MadeChunk {
 /// Pairs with an item of the range of one chunk, at which a chunk is full. From twice that many on it is split. 65,536 pairs
 /// take 150 to 300 kB, which a question about one item reads in less than a millisecond.
 inline constexpr uint64_t kPairsAChunk = 1 << 16;
+/// Items of longer texts do not begin a chunk.
+inline constexpr size_t kMaxLowBytes = 2000;
 
 class KeptCounts {
  public:

@@ -126,7 +126,7 @@ void Host::serve(File socket) {
   bool is_met = false;
   try {
     is_met = greet(channel, request, std::move(file), reply);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return;
   }
   if (send_packet(channel.socket.number(), &reply, sizeof reply) && is_met)
@@ -209,6 +209,9 @@ bool Host::answer(Channel& channel, const Request& request, File file) {
   } catch (const std::bad_alloc&) {
     reply.status = AcceleratorStatus::kOutOfMemory;
     std::snprintf(reply.why.text, sizeof reply.why.text, "the GPU process is out of memory");
+  } catch (const std::exception& error) {
+    reply.status = AcceleratorStatus::kDeclined;
+    std::snprintf(reply.why.text, sizeof reply.why.text, "the GPU process could not serve a request: %s", error.what());
   }
   if (reply.status != AcceleratorStatus::kOk) reply.bytes = 0;
   reply.has_file = reply.bytes > 0 && channel.is_answer_in_file ? 1 : 0;

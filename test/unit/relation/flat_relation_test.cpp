@@ -244,6 +244,38 @@ TEST(FlatRelation, EverySingleBitFlipIsRefusedOrAnotherRelation) {
   EXPECT_GT(accepted, 100);
 }
 
+// Stored bytes are not validated again. Whatever a chunk's header says, reading and merging stay in the value and in their room.
+TEST(FlatRelation, DamagedChunksLeadNowhere) {
+  Random random(kSeed + 8);
+  Flat state(random_rows(random, 1500, 300, 5));
+  state.seal();
+  for (const TidItem& pair : random_rows(random, 9, 100000, 1)) state.append(pair);
+  const Flat finished = state.finished();
+  const std::vector<ChunkView> chunks = flat_chunks(finished.bytes().data());
+  ASSERT_EQ(chunks.size(), 2u);
+  int refused = 0;
+  for (const ChunkView& chunk : chunks) {
+    const auto begin = static_cast<size_t>(chunk.tids - finished.bytes().data()) - kChunkHeaderBytes;
+    for (size_t bit = 0; bit < kChunkHeaderBytes * 8; ++bit) {
+      Flat damaged = finished;
+      damaged.bytes()[begin + bit / 8] ^= std::byte{1} << (bit % 8);
+      try {
+        EXPECT_EQ(rows_of(damaged.bytes().data()).size(), finished.header().rows());
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidData);
+        ++refused;
+      }
+      try {
+        Flat target;
+        target.merge(damaged);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidData);
+      }
+    }
+  }
+  EXPECT_GT(refused, 2 * 32) << "at least every other number of rows";
+}
+
 TEST(FlatRelation, HeadersThatDisagreeAreRefused) {
   const std::vector<std::byte> good = Flat({{1, 1}, {2, 2}}).finished().bytes();
   const auto with = [&](auto change) {
