@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/polled.h"
+#include "extension/input/key_column.h"
 #include "extension/server/settings.h"
 #include "extension/types/text_items.h"
 #include "pairs/counts/pair_counts_build.h"
@@ -30,7 +31,7 @@ const char* change_query(const KeptTable& kept) {
   const Relation table = table_open(kept.table, AccessShareLock);
   const char* const apart = has_index(table, kept.tid) ? " OFFSET 0" : "";
   table_close(table, NoLock);
-  if (is_integer_type(kept.tid_type))
+  if (is_integer(kept.tid_type))
     return psprintf(
         "SELECT tid::int8, %s, change::int4, 0 FROM %s UNION ALL "
         "SELECT d.tid::int8, r.item, 0, 1 FROM (SELECT DISTINCT tid FROM %s) d "

@@ -92,7 +92,12 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
   if (relation == nullptr) refuse_companion(companion, table_oid, "it is not there");
   if (relation->rd_rel->relkind != kind) refuse_companion(companion, table_oid, "it is of another kind");
   if (relation->rd_rel->relowner != table->rd_rel->relowner)
-    refuse_companion(companion, table_oid, "it has another owner than the table");
+    refuse_companion(companion, table_oid, "it has another owner than the table",
+                     psprintf("Give all three companions that of the table: ALTER %s %s OWNER TO %s, and so on.",
+                              kind == RELKIND_VIEW ? "VIEW" : "TABLE",
+                              quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
+                                                         RelationGetRelationName(relation)),
+                              quote_identifier(GetUserNameFromId(table->rd_rel->relowner, false))));
   // What comes from a dump is not tied to the table before the first merge.
   const Oid tied = tied_table(companion);
   if (OidIsValid(tied) ? tied != table_oid : naming_triggers(companion) != 1)

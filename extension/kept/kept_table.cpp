@@ -1,6 +1,7 @@
 // Reads the catalog about kept tables. See kept_table.h.
 #include "extension/kept/kept_table.h"
 
+#include "extension/input/key_column.h"
 #include "extension/kept/kept_companions.h"
 #include "extension/server/own_function.h"
 
@@ -179,13 +180,8 @@ void make_cache() {
 
 }  // namespace
 
-bool is_integer_type(Oid type) {
-  const Oid base = getBaseType(type);
-  return base == INT2OID || base == INT4OID || base == INT8OID;
-}
-
 bool is_item_type(Oid type, bool& has_texts) {
-  has_texts = !is_integer_type(type);
+  has_texts = !is_integer(type);
   const Oid base = getBaseType(type);
   return !has_texts || base == TEXTOID || base == VARCHAROID || base == UUIDOID;
 }

@@ -46,8 +46,6 @@ struct KeptTable {
 
 /// How items of a type are counted. @return false for types that are refused
 bool is_item_type(Oid type, bool& has_texts);
-/// Whether tids of a type are numbers themselves; others are numbered.
-bool is_integer_type(Oid type);
 
 /// The columns that are read, as pull_varattnos() numbers them.
 Bitmapset* read_columns(const KeptTable& kept);

@@ -124,10 +124,7 @@ bool visit(Database& database) {
   strlcpy(worker.bgw_type, "batmap merge worker", sizeof worker.bgw_type);
   strlcpy(worker.bgw_library_name, "$libdir/batmap", sizeof worker.bgw_library_name);
   strlcpy(worker.bgw_function_name, "batmap_merge_worker", sizeof worker.bgw_function_name);
-  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-#ifdef BGWORKER_INTERRUPTIBLE
-  worker.bgw_flags |= BGWORKER_INTERRUPTIBLE;  // DROP DATABASE ends it
-#endif
+  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds;
   worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
   worker.bgw_restart_time = BGW_NEVER_RESTART;
   worker.bgw_main_arg = ObjectIdGetDatum(database.oid);
@@ -327,9 +324,7 @@ void batmap_merge_worker(Datum database) {
   set_option("default_transaction_deferrable", "off");
   set_option("search_path", "pg_catalog, pg_temp");
   set_option("statement_timeout", "0");
-#if PG_VERSION_NUM >= 170000
-  set_option("transaction_timeout", "0");
-#endif
+  if (kHasTransactionTimeout) set_option("transaction_timeout", "0");
   set_option("lock_timeout", kLockTimeout);
   const MemoryContext context = AllocSetContextCreate(TopMemoryContext, "batmap merges", ALLOCSET_DEFAULT_SIZES);
   MemoryContextSwitchTo(context);

@@ -65,8 +65,7 @@ void note_loading() {
   if (loading_is_known) return;
   loading_is_known = true;
   ereport(NOTICE,
-          (errmsg("batmap is not preloaded: a session plans without it until LOAD 'batmap' or the first call of one of its "
-                  "functions"),
+          (errmsg("batmap is not preloaded: a session plans without it until the first call of one of its functions"),
            errhint("Set session_preload_libraries = 'batmap' for the database or the role, or shared_preload_libraries.")));
 }
 

@@ -507,6 +507,15 @@ inline void ignore_signal(int number) {
 #endif
 }
 
+/// The flag of a background worker that DROP DATABASE and the like end; up to version 17 they wait for it.
+#ifdef BGWORKER_INTERRUPTIBLE
+inline constexpr int kWorkerThatDropDatabaseEnds = BGWORKER_INTERRUPTIBLE;
+#else
+inline constexpr int kWorkerThatDropDatabaseEnds = 0;
+#endif
+
+inline constexpr bool kHasTransactionTimeout = PG_VERSION_NUM >= 170000;
+
 /// Empties relations that the caller has locked and may truncate. @param replicated  those that are published
 inline void truncate_relations(List* relations, List* oids, List* replicated) {
 #if PG_VERSION_NUM >= 160000

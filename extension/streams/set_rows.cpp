@@ -2,6 +2,7 @@
 #include "extension/streams/set_rows.h"
 
 #include "extension/input/inner_query.h"
+#include "extension/input/key_column.h"
 #include "extension/input/key_encoder.h"
 #include "extension/types/set_datum.h"
 
@@ -41,6 +42,14 @@ Oid set_type(Oid function) {
                          ObjectIdGetDatum(get_func_namespace(function)));
 }
 
+/// How what is in a second column becomes sets.
+const char* hint_at_sets(Oid type) {
+  if (is_integer(type)) return "Make a set for each id: SELECT id, batmap_agg(item) ... GROUP BY id.";
+  const Oid element = get_base_element_type(type);
+  if (is_integer(OidIsValid(element) ? element : type)) return "Arrays of integers can be cast: items::batmap.";
+  return "A batmap holds integers. Ids that have texts in common: batmap_pairs('SELECT text, id ...', measure => 'jaccard').";
+}
+
 /// @raises 42804 unless the columns are an id and a batmap
 void check_types(const TwoColumns& columns, Oid id_type, Oid function) {
   check_key_type(columns.types[0], id_type, "first", "ids");
@@ -49,7 +58,7 @@ void check_types(const TwoColumns& columns, Oid id_type, Oid function) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("second column of the input query must be %s, not %s", format_type_be(set),
                            format_type_be(columns.types[1])),
-                    errhint("Arrays of integers can be cast: items::batmap.")));
+                    errhint("%s", hint_at_sets(columns.types[1]))));
 }
 
 }  // namespace

@@ -142,6 +142,8 @@ def test_psycopg_without_the_extension(bare):
 def test_psycopg_asynchronous(database):
     async def script():
         async with await psycopg.AsyncConnection.connect(**database.keywords) as connection:
+            with pytest.raises(TypeError, match="await batmap.psycopg.register_async"):
+                batmap.psycopg.register(connection)
             await batmap.psycopg.register_async(connection)
             cursor = await connection.execute("SELECT %s::batmap | %s", ({1, 2}, {3}))
             return await cursor.fetchone()

@@ -271,6 +271,9 @@ def test_params_are_values(conn):
     conn.rollback()
     with pytest.raises(TypeError, match="params is a tuple of values, such as \\('PL',\\)"):
         batmap.pairs(conn, query, min_count=1, params="PL")
+    for wrong in (5, {"country": "PL"}, {"PL"}):
+        with pytest.raises(TypeError, match="params is a tuple of values"):
+            batmap.pairs(conn, query, min_count=1, params=wrong)
 
 
 def test_percent_signs_are_no_placeholders(conn):
@@ -571,7 +574,7 @@ def test_sqlalchemy(database, driver):
 def test_what_is_no_connection(database):
     with pytest.raises(TypeError, match="give a connection, not builtins.str"):
         batmap.pairs("host=x", QUERY, min_count=1)
-    with pytest.raises(TypeError, match="asynchronous; give a connection of psycopg or psycopg2"):
+    with pytest.raises(TypeError, match="asynchronous, or its engine is; give a connection of psycopg or psycopg2"):
         batmap.pairs(sa.create_engine("postgresql+asyncpg://"), QUERY, min_count=1)
     with pytest.raises(TypeError, match="the placeholders of sqlite3 are qmark"):
         batmap.pairs(sqlite3.connect(":memory:"), QUERY, min_count=1)

@@ -107,8 +107,8 @@ def open_session(connection: Any) -> Iterator[Session]:
     """
     if _is_asynchronous(connection):
         raise TypeError(
-            f"{_type_name(connection)} is asynchronous; give a connection of psycopg or psycopg2, or an engine of SQLAlchemy "
-            "over one of them"
+            f"{_type_name(connection)} is asynchronous, or its engine is; give a connection of psycopg or "
+            "psycopg2, or an engine of SQLAlchemy over one of them, in a thread of its own: asyncio.to_thread"
         )
     lent: Any | None = None
     if hasattr(connection, "dialect") and hasattr(connection, "connect"):  # sqlalchemy.Engine
@@ -137,16 +137,17 @@ class ServerError(NamedTuple):
 
     sqlstate: str
     message: str
+    hint: str
 
 
 def server_error(error: BaseException) -> ServerError | None:
     """The message of the server behind an error of psycopg, psycopg2 or pg8000; None for other errors."""
     if error.args and isinstance(error.args[0], dict):  # pg8000
-        state, message = error.args[0].get("C"), error.args[0].get("M")
+        state, message, hint = (error.args[0].get(field) for field in "CMH")
     else:
         state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
-        message = getattr(getattr(error, "diag", None), "message_primary", None)
-    return ServerError(state, message or str(error)) if isinstance(state, str) else None
+        message, hint = (getattr(getattr(error, "diag", None), f"message_{field}", None) for field in ("primary", "hint"))
+    return ServerError(state, message or str(error), hint or "") if isinstance(state, str) else None
 
 
 def _driver_of(raw: Any) -> str:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from operator import index
@@ -666,11 +666,11 @@ class _Call:
     ) -> None:
         """@param item_types  None: not known yet @param arrays  columns of the answer that are arrays
         @param item_columns  of the query, for items of one type @param of_two  are there items of two types?"""
-        if isinstance(params, (str, bytes)):
+        if isinstance(params, (str, bytes, Mapping, Set)) or not isinstance(params, Iterable):
             raise TypeError(f"params is a tuple of values, such as ({params!r},)")
         for name, (kind, value) in arguments.items():
             if kind == "text" and not isinstance(value, str):
-                raise TypeError(f"{name} must be the text of a query, not {value!r}")
+                raise TypeError(f"{name} must be the text of a query, not {value!r}; of a query of SQLAlchemy, str() is its text")
         self.function = function
         self.arguments = dict(arguments)
         self.arrays = arrays
@@ -749,9 +749,10 @@ class _Call:
         reported = server_error(error)
         if reported is None:
             return False
-        state, message = reported
-        if state == "22P02" and message.startswith("invalid input syntax for type bigint") and None in self.item_types:
-            self.item_types[self.item_types.index(None)] = "text"  # the elements of a json array were read as integers
+        state, message, hint = reported
+        # The extension's own words: the server's depend on lc_messages.
+        if state == "22P02" and hint.startswith("Elements of json arrays are read as integers") and None in self.item_types:
+            self.item_types[self.item_types.index(None)] = "text"
             return True
         if state != "42804":
             return False

@@ -6,7 +6,8 @@ batmap. Lists need nothing of this: they go in as arrays, which the extension ca
         batmap.psycopg.register(conn)
         conn.execute("INSERT INTO baskets VALUES (%s, %s)", (1, {1, 5, 9}))
 
-A pool takes `configure=batmap.psycopg.register`.
+A pool takes `configure=batmap.psycopg.register`. For an asynchronous connection, and a pool of such, the function is
+`register_async`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ def register(connection: psycopg.Connection[Any], type_name: str = "batmap") -> 
 
     @param type_name  with its schema where that is not in the search_path: "extensions.batmap"
     @raise psycopg.ProgrammingError  the database has no such type
+    @raise TypeError  the connection is asynchronous
     """
+    if isinstance(connection, psycopg.AsyncConnection):
+        raise TypeError("the connection is asynchronous: await batmap.psycopg.register_async(connection)")
     _use(connection, TypeInfo.fetch(connection, type_name), type_name)
 
 
