@@ -1466,3 +1466,96 @@ COMMENT ON FUNCTION _batmap_from_jsonb(jsonb, int4, bool) IS 'the set of the ele
 
 CREATE CAST (jsonb AS batmap) WITH FUNCTION _batmap_from_jsonb(jsonb, int4, bool);
 COMMENT ON CAST (jsonb AS batmap) IS 'elements of an array of integers; duplicates count once';
+
+-- Kept tables with text items: SQL over their counts.
+CREATE FUNCTION batmap_pairs_of(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item_a text, item_b text, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT p.item_a, p.item_b, p.support_count, p.count_a, p.count_b, p.total, p.support, p.confidence, p.confidence_ba, p.lift, p.score
+      FROM batmap_pairs_of(batmap_kept_counts_of(kept_table, include), min_count, min_support, include, exclude, top_k, per_item_top_k,
+                           measure, max_results) p;
+END;
+COMMENT ON FUNCTION batmap_pairs_of(regclass, int8, float8, text[], text[], int8, int4, text, int8)
+IS 'frequent pairs of a kept table with text items';
+
+CREATE FUNCTION batmap_partners_of(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item text, partner text, rank int8, support_count int8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10000
+BEGIN ATOMIC
+    SELECT p.item, p.partner, p.rank, p.support_count, p.score
+      FROM batmap_partners_of(batmap_kept_counts_of(kept_table, items), min_count, min_support, items, exclude, top_k, measure,
+                              max_results) p;
+END;
+COMMENT ON FUNCTION batmap_partners_of(regclass, int8, float8, text[], text[], int8, text, int8)
+IS 'the best partners of each item in a kept table with text items';
+
+CREATE FUNCTION batmap_rules_of(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT r.lhs, r.rhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.support, r.confidence, r.lift, r.leverage, r.conviction, r.score
+      FROM batmap_rules_of(batmap_kept_counts_of(kept_table, coalesce(lhs_include, rhs_include)), min_count, min_support, min_confidence,
+                           min_lift, lhs_include, lhs_exclude, rhs_include, rhs_exclude, exclude, top_k, measure) r;
+END;
+COMMENT ON FUNCTION batmap_rules_of(regclass, int8, float8, float8, float8, text[], text[], text[], text[], text[], int8, text)
+IS 'association rules of two items in a kept table with text items';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT r.item, r.score, r.lhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.confidence, r.lift
+      FROM batmap_recommend_of(basket, batmap_kept_counts_of(kept_table, coalesce(basket, '{}')), min_count, min_support,
+                               min_confidence, min_lift, include, exclude, top_k, measure) r;
+END;
+COMMENT ON FUNCTION batmap_recommend_of(text[], regclass, int8, float8, float8, float8, text[], text[], int8, text)
+IS 'items that a kept table with text items recommends for a basket, best first, by rules of two items';

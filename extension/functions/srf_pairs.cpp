@@ -231,7 +231,7 @@ RowStream* find_kept_pairs(FunctionCallInfo fcinfo, MemoryContext context, const
   if constexpr (kAll) {
     if (answer.value == nullptr) return stream->run(query, answer);
     check_counts_items(answer.value, false,
-                       psprintf("Use %s_of(batmap_kept_counts_of(%s), ...).", operation, table_literal(PG_GETARG_OID(0))));
+                       psprintf("Use %s_of(%s::regclass, ...).", operation, table_literal(PG_GETARG_OID(0))));
     return nullptr;
   } else {
     return stream->run(query, counts_bytes(answer.value), nullptr);

@@ -258,7 +258,9 @@ TwoColumns two_columns(const Query* query, const char* columns, bool can_be_name
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("input query must return 2 columns, not %d", found.count),
              errhint("The two columns are %s.%s", columns,
-                     found.count <= 2 ? "" : can_be_named ? " Name them with tid_column and item_column." : " Select these alone.")));
+                     found.count <= 2 ? ""
+                     : can_be_named   ? " Name them with tid_column and item_column."
+                                      : " Select these alone.")));
   return {{found.types[0], found.types[1]}, {found.collations[0], found.collations[1]}};
 }
 

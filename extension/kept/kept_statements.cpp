@@ -91,8 +91,7 @@ const char* recount_query(const KeptTable& kept) {
   const char* const schema = quote_identifier(get_namespace_name(extension_schema(kept)));
   const char* const rows = qualified_name(kept.companions.rows);
   const char* const item = as_item("item", kept.has_texts);
-  if (is_integer(kept.tid_type))
-    return psprintf("SELECT %s.%s(tid::int8, %s) FROM %s", schema, kCountFunction, item, rows);
+  if (is_integer(kept.tid_type)) return psprintf("SELECT %s.%s(tid::int8, %s) FROM %s", schema, kCountFunction, item, rows);
   return psprintf(
       "SELECT %s.%s(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
       "WHERE tid IS NOT NULL) q",

@@ -47,7 +47,8 @@ const char* hint_at_sets(Oid type) {
   if (is_integer(type)) return "Make a set for each id: SELECT id, batmap_agg(item) ... GROUP BY id.";
   const Oid element = get_base_element_type(type);
   if (is_integer(OidIsValid(element) ? element : type)) return "Arrays of integers can be cast: items::batmap.";
-  return "A batmap holds integers. Ids that have texts in common: batmap_pairs('SELECT text, id ...', measure => 'jaccard').";
+  return "A batmap holds integers. Ids that have texts in common: batmap_pairs('SELECT text, id ...', measure => "
+         "'jaccard').";
 }
 
 /// @raises 42804 unless the columns are an id and a batmap

@@ -491,3 +491,36 @@ SELECT batmap_merge_kept('long_items');
 SELECT count(*), min(length(low)), max(length(low)) FROM long_items_kept_counts WHERE part = 1;
 SELECT batmap_check_kept('long_items');
 DROP TABLE long_items;
+
+-- The _of forms take a kept table with text items.
+CREATE TABLE named (tid int, item text);
+CREATE INDEX ON named (tid);
+INSERT INTO named SELECT t, n FROM generate_series(1, 60) t, unnest(ARRAY['bread', 'butter', 'jam', 'tea']) WITH ORDINALITY u (n, o) WHERE t % (o + 1) = 0;
+SELECT batmap_keep('named', 'tid', 'item');
+INSERT INTO named VALUES (1, 'tea'), (1, 'bread');
+CREATE FUNCTION pg_temp.differ(kept text, counted text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE n bigint; m bigint;
+BEGIN
+    EXECUTE format('SELECT count(*) FROM (%s) q', counted) INTO n;
+    EXECUTE format('SELECT count(*) FROM ((%1$s EXCEPT ALL %2$s) UNION ALL (%2$s EXCEPT ALL %1$s)) q', kept, counted) INTO m;
+    RETURN CASE WHEN n > 0 THEN m ELSE -1 END;
+END $$;
+SELECT pg_temp.differ('SELECT * FROM batmap_pairs_of(''named''::regclass, min_count => 5, exclude => ''{tea}'')',
+                      'SELECT * FROM batmap_pairs_of(''TABLE named'', min_count => 5, exclude => ''{tea}'')');
+SELECT pg_temp.differ('SELECT * FROM batmap_pairs_of(''named''::regclass, include => ''{jam}'', top_k => 2, measure => ''lift'')',
+                      'SELECT * FROM batmap_pairs_of(''TABLE named'', include => ''{jam}'', top_k => 2, measure => ''lift'')');
+SELECT pg_temp.differ('SELECT * FROM batmap_partners_of(''named''::regclass, items => ''{tea,jam}'', top_k => 2)',
+                      'SELECT * FROM batmap_partners_of(''TABLE named'', items => ''{tea,jam}'', top_k => 2)');
+SELECT pg_temp.differ('SELECT * FROM batmap_rules_of(''named''::regclass, min_count => 5, min_confidence => 0.3)',
+                      'SELECT * FROM batmap_rules_of(''TABLE named'', min_count => 5, min_confidence => 0.3, max_lhs => 1, max_rhs => 1)');
+SELECT pg_temp.differ('SELECT * FROM batmap_recommend_of(''{tea}'', ''named''::regclass)',
+                      'SELECT * FROM batmap_recommend_of(''{tea}'', ''TABLE named'', max_lhs => 1)');
+SELECT * FROM batmap_recommend_of('{tea,nothing}', 'named'::regclass, top_k => 1);
+SELECT count(*) FROM batmap_recommend_of(NULL, 'named'::regclass);
+SELECT * FROM batmap_pairs('named'::regclass, 1);
+CREATE TABLE numbered (tid int, item int);
+CREATE INDEX ON numbered (tid);
+SELECT batmap_keep('numbered', 'tid', 'item');
+SELECT * FROM batmap_partners_of('numbered'::regclass);
+SELECT * FROM batmap_rules_of('pg_class'::regclass, min_count => 1);
+DROP TABLE named, numbered;
