@@ -160,13 +160,10 @@ bool is_mismatch(const KeptTable& kept) {
 
 void check_item_type(const KeptTable& kept, bool texts, const Selection& selection) {
   if (kept.has_texts != texts && (texts || !selection.all))
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("the items of the kept counts of table \"%s\" are %s", get_rel_name(kept.table),
-                    kept.has_texts ? "text" : "integers"),
-             kept.has_texts ? errhint("The _of forms take text items: batmap_partners_of(%s::regclass, items => ...).",
-                                      table_literal(kept.table))
-                            : errhint("Use the function without _of in its name.")));
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("the items of the kept counts of table \"%s\" are %s", get_rel_name(kept.table),
+                           kept.has_texts ? "text" : "integers"),
+                    errhint("Use the function %s _of in its name.", kept.has_texts ? "with" : "without")));
 }
 
 Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
