@@ -5,6 +5,8 @@
 // relation or pair counts. Within a server, rows combine with rows, so a parallel plan may split a transaction. The text and
 // binary forms are those of pair counts: what a server sends (Citus) is counted before, and counts add up.
 // agg_relation.cpp explains states that change in place.
+#include <utility>
+
 #include "extension/aggregates/agg_relation.h"
 #include "extension/server/boundary.h"
 #include "extension/server/flat_value.h"
@@ -146,7 +148,10 @@ BATMAP_FUNCTION(batmap_pair_counts_basket_trans) {
   uint64_t chunk[kChunkElements];
   while (const size_t count = guarded([&] { return items.next(chunk); })) {
     CHECK_FOR_INTERRUPTS();
-    for (size_t k = 0; k < count; ++k) state = relation_append(state, tid, static_cast<int64_t>(chunk[k]));
+    for (size_t k = 0; k < count; ++k) {
+      struct varlena* const before = std::exchange(state, relation_append(state, tid, static_cast<int64_t>(chunk[k])));
+      if (before != state && PointerGetDatum(before) != PG_GETARG_DATUM(0)) pfree(before);  // the caller owns its argument
+    }
   }
   set_baskets(state, tid, 1);
   PG_RETURN_POINTER(state);

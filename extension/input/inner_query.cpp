@@ -10,6 +10,8 @@ namespace batmap::pg {
 
 namespace {
 
+constexpr const char* kTable = "TABLE ";  // begins the query of a table that is given by its name
+
 // Makes errors of the inner query point into its own text, as SQL functions do.
 void point_into_query(void* arg) {
   if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER) errhint("Give its value: params => ROW(value of $1, value of $2, ...).");
@@ -22,6 +24,15 @@ void point_into_query(void* arg) {
   } else {
     errcontext("batmap input query \"%s\"", query);
   }
+  if (geterrcode() == ERRCODE_INSUFFICIENT_PRIVILEGE && strncmp(query, kTable, strlen(kTable)) == 0)
+    errhint("A table that is given by its name is read whole. If only some columns may be read, give a query of them.");
+  const auto is_path = [](const char* path) { return strcmp(namespace_search_path, path) == 0; };
+  const bool has_no_path = is_path("") || is_path("\"\"") || is_path("pg_catalog, pg_temp");
+  if (geterrcode() == ERRCODE_UNDEFINED_TABLE && has_no_path)
+    errhint(
+        "The search_path has no schema, as in restores and refreshes. Write schema.table, or give the table as regclass "
+        "with "
+        "the names of two columns.");
 }
 
 /// The number of columns that the query returns, and the types of the first three.
@@ -218,7 +229,7 @@ List* analyze_with(const InnerQuery& query, RawStmt* statement, ParamValues& par
 
 const char* query_text(const text* given) {
   char* const query = text_to_cstring(given);
-  return is_table_name(query) ? psprintf("TABLE %s", query) : query;
+  return is_table_name(query) ? psprintf("%s%s", kTable, query) : query;
 }
 
 const char* table_query(Oid table) {
@@ -226,7 +237,7 @@ const char* table_query(Oid table) {
   const char* const schema = name == nullptr ? nullptr : get_namespace_name_or_temp(get_rel_namespace(table));
   if (schema == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
-  return psprintf("TABLE %s", quote_qualified_identifier(schema, name));
+  return psprintf("%s%s", kTable, quote_qualified_identifier(schema, name));
 }
 
 Query* analyze_select(const InnerQuery& query, const char* columns) {

@@ -278,18 +278,18 @@ bool needs_merge(const KeptTable& kept, int min_rows) {
 
 namespace batmap::pg {
 
-bool merge_if_long(Oid oid, int min_rows) {
-  if (!ConditionalLockRelationOid(oid, AccessShareLock)) return false;
+void merge_if_long(Oid oid, int min_rows) {
+  if (!ConditionalLockRelationOid(oid, AccessShareLock)) return;
   const Relation table = try_relation_open(oid, NoLock);
   Companions companions;
   const bool is_kept = table != nullptr && find_companions(table, companions);
   if (table != nullptr) relation_close(table, NoLock);
-  if (!is_kept || is_subscribed(companions)) return false;
+  if (!is_kept || is_subscribed(companions)) return;
   for (const Oid companion : {companions.rows, companions.counts, companions.log})
-    if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
+    if (!ConditionalLockRelationOid(companion, AccessShareLock)) return;
   const KeptTable kept = kept_table_to_change(oid);
-  if (!ConditionalLockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock)) return false;
-  return needs_merge(kept, min_rows) && merge_log(kept) > 0;
+  if (!ConditionalLockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock)) return;
+  if (needs_merge(kept, min_rows)) merge_log(kept);
 }
 
 void count_kept_rows(const KeptTable& kept) {

@@ -11,7 +11,7 @@ namespace batmap::pg {
 void count_kept_rows(const KeptTable& kept);
 
 /// Merges the changes of a table if its log has at least so many rows, and does not wait: not for who holds the table, nor for
-/// another merge. To be called in a transaction of its own. @return whether it has merged
-bool merge_if_long(Oid table, int min_rows);
+/// another merge. To be called in a transaction of its own.
+void merge_if_long(Oid table, int min_rows);
 
 }  // namespace batmap::pg

@@ -82,8 +82,7 @@ my $mark = -s $node->logfile;
 sql(q{SET ROLE owner; ALTER TABLE "Sales".broken_kept_log ADD extra int});
 sql(q{INSERT INTO "Sales".lines SELECT i / 3, i % 3 FROM generate_series(1, 20) i});
 ok(soon(q{SELECT count(*) = 0 FROM "Sales".lines_kept_log}), 'a companion that is not in order does not hold up other tables');
-$node->wait_for_log(qr/CONTEXT:  merging kept counts of Sales.broken/, $mark);
-pass('the log names the table');
+ok($node->wait_for_log(qr/CONTEXT:  merging kept counts of Sales.broken/, $mark), 'the log names the table');
 sql(q{SET ROLE owner; ALTER TABLE "Sales".broken_kept_log DROP extra; DROP TABLE "Sales".broken});
 
 # -- Databases come and go; each statement may have to wait for a merge, which is short

@@ -42,14 +42,6 @@ ItemsetSpec spec_of(const ItemsetJoin& join) {
   return spec;
 }
 
-List* ints_of(const ItemsetSpec& spec) {
-  static_assert(sizeof(ItemsetSpec) % sizeof(int) == 0 && alignof(ItemsetSpec) == alignof(int));
-  List* ints = NIL;
-  const auto* const numbers = reinterpret_cast<const int*>(&spec);
-  for (size_t k = 0; k < sizeof spec / sizeof(int); ++k) ints = lappend_int(ints, numbers[k]);
-  return ints;
-}
-
 /// The number of sets of k items.
 double combinations(double items, int k) {
   double sets = 1;
@@ -74,12 +66,7 @@ List* itemset_lists(const List* custom_private) {
 }
 
 ItemsetSpec itemset_spec(const List* lists) {
-  ItemsetSpec spec{};
-  auto* const numbers = reinterpret_cast<int*>(&spec);
-  const ListCell* cell;
-  foreach (cell, static_cast<const List*>(list_nth(lists, kItemsetSpec)))
-    numbers[foreach_current_index(cell)] = lfirst_int(cell);
-  return spec;
+  return of_ints<ItemsetSpec>(static_cast<const List*>(list_nth(lists, kItemsetSpec)));
 }
 
 Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, ItemsetJoin& join, Path* plain,

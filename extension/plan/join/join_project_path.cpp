@@ -49,14 +49,6 @@ constexpr double kCodedBytes = 100;  // of a value that is not its own code
 // Positions in CustomPath::custom_private; kNumbers becomes the custom_private of the plan.
 enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
 
-List* ints_of(const JoinProjectSpec& spec) {
-  static_assert(sizeof(JoinProjectSpec) % sizeof(int) == 0 && alignof(JoinProjectSpec) == alignof(int));
-  List* ints = NIL;
-  const auto* const numbers = reinterpret_cast<const int*>(&spec);
-  for (size_t k = 0; k < sizeof spec / sizeof(int); ++k) ints = lappend_int(ints, numbers[k]);
-  return ints;
-}
-
 void set_lookup(const JoinProjectSide& side, JoinProjectSpec::Side& spec) {
   if (side.lookup.rel == nullptr) return;
   spec.lookup = Lookup::kOwn;
@@ -402,11 +394,7 @@ List* join_project_lists(const List* custom_private) {
 }
 
 JoinProjectSpec join_project_spec(const List* lists) {
-  JoinProjectSpec spec{};
-  auto* const numbers = reinterpret_cast<int*>(&spec);
-  const ListCell* cell;
-  foreach (cell, static_cast<const List*>(list_nth(lists, kSpec))) numbers[foreach_current_index(cell)] = lfirst_int(cell);
-  return spec;
+  return of_ints<JoinProjectSpec>(static_cast<const List*>(list_nth(lists, kSpec)));
 }
 
 Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,

@@ -35,14 +35,6 @@ JoinProjectSpec::Side side_spec(const JoinProjectSide& side) {
   return spec;
 }
 
-List* ints_of(const ListedSpec& spec) {
-  static_assert(sizeof(ListedSpec) % sizeof(int) == 0 && alignof(ListedSpec) == alignof(int));
-  List* ints = NIL;
-  const auto* const numbers = reinterpret_cast<const int*>(&spec);
-  for (size_t k = 0; k < sizeof spec / sizeof(int); ++k) ints = lappend_int(ints, numbers[k]);
-  return ints;
-}
-
 /// The kinds of the items, for those that are their own keys.
 List* item_kinds(const List* items) {
   List* kinds = NIL;
@@ -64,12 +56,7 @@ List* listed_lists(const List* custom_private) {
 }
 
 ListedSpec listed_spec(const List* lists) {
-  ListedSpec spec{};
-  auto* const numbers = reinterpret_cast<int*>(&spec);
-  const ListCell* cell;
-  foreach (cell, static_cast<const List*>(list_nth(lists, kListedSpec)))
-    numbers[foreach_current_index(cell)] = lfirst_int(cell);
-  return spec;
+  return of_ints<ListedSpec>(static_cast<const List*>(list_nth(lists, kListedSpec)));
 }
 
 Path* listed_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, ListedJoin& join, Path* plain,
