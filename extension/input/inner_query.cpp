@@ -29,10 +29,7 @@ void point_into_query(void* arg) {
   const auto is_path = [](const char* path) { return strcmp(namespace_search_path, path) == 0; };
   const bool has_no_path = is_path("") || is_path("\"\"") || is_path("pg_catalog, pg_temp");
   if (geterrcode() == ERRCODE_UNDEFINED_TABLE && has_no_path)
-    errhint(
-        "The search_path has no schema, as in restores and refreshes. Write schema.table, or give the table as regclass "
-        "with "
-        "the names of two columns.");
+    errhint("The search_path has no schema, as in restores: write schema.table, or give the table as regclass.");
 }
 
 /// The number of columns that the query returns, and the types of the first three.
