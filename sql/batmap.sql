@@ -5160,7 +5160,7 @@ END;
 COMMENT ON FUNCTION batmap_recommend(int8[], regclass, int8, float8, float8, float8, int8[], int8[], int8, text)
 IS 'items that a kept table recommends for a basket, best first, by rules of two items';
 
--- The same with text items: SQL over their counts.
+-- Kept tables with text items: SQL over their counts.
 CREATE FUNCTION batmap_pairs_of(
     kept_table regclass,
     min_count int8 DEFAULT NULL,

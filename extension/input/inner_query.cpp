@@ -12,24 +12,47 @@ namespace {
 
 constexpr const char* kTable = "TABLE ";  // begins the query of a table that is given by its name
 
+const char* skip_space(const char* at) {
+  while (scanner_isspace(*at)) ++at;
+  return at;
+}
+
+bool is_letter(char byte) { return isalpha(static_cast<unsigned char>(byte)) != 0 || byte == '_' || IS_HIGHBIT_SET(byte); }
+
+/// The end of the identifier that begins here. @return nullptr: none begins here
+const char* end_of_identifier(const char* at) {
+  if (*at != '"') {
+    if (!is_letter(*at)) return nullptr;
+    while (is_letter(*at) || isdigit(static_cast<unsigned char>(*at)) != 0 || *at == '$') ++at;
+    return at;
+  }
+  const char* const first = ++at;
+  while (*at != '\0' && (*at != '"' || at[1] == '"')) at += *at == '"' ? 2 : 1;
+  return *at == '"' && at > first ? at + 1 : nullptr;
+}
+
+/// Is the name at a position, in characters from 1 on, without a schema, and is there none in the search_path?
+bool has_no_schema(const char* query, int position) {
+  const auto is_path = [](const char* path) { return strcmp(namespace_search_path, path) == 0; };
+  if (!is_path("") && !is_path("\"\"") && !is_path("pg_catalog, pg_temp")) return false;
+  const char* const end = end_of_identifier(query + pg_mbcharcliplen(query, static_cast<int>(strlen(query)), position - 1));
+  return end != nullptr && *skip_space(end) != '.';
+}
+
 // Makes errors of the inner query point into its own text, as SQL functions do.
 void point_into_query(void* arg) {
   if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER) errhint("Give its value: params => ROW(value of $1, value of $2, ...).");
   const auto* const query = static_cast<const char*>(arg);
   const int position = geterrposition();
   if (position > 0) {
+    if (geterrcode() == ERRCODE_UNDEFINED_TABLE && has_no_schema(query, position))
+      errhint("The search_path has no schema, as in restores: write schema.table, or give the table as regclass.");
     errposition(0);
     internalerrposition(position);
     internalerrquery(query);
   } else {
     errcontext("batmap input query \"%s\"", query);
   }
-  if (geterrcode() == ERRCODE_INSUFFICIENT_PRIVILEGE && strncmp(query, kTable, strlen(kTable)) == 0)
-    errhint("A table that is given by its name is read whole. If only some columns may be read, give a query of them.");
-  const auto is_path = [](const char* path) { return strcmp(namespace_search_path, path) == 0; };
-  const bool has_no_path = is_path("") || is_path("\"\"") || is_path("pg_catalog, pg_temp");
-  if (geterrcode() == ERRCODE_UNDEFINED_TABLE && has_no_path)
-    errhint("The search_path has no schema, as in restores: write schema.table, or give the table as regclass.");
 }
 
 /// The number of columns that the query returns, and the types of the first three.
@@ -68,29 +91,6 @@ void enter_inner_query(ErrorContextCallback& callback, const char* query) {
   callback.previous = error_context_stack;
   error_context_stack = &callback;
 }
-
-namespace {
-
-const char* skip_space(const char* at) {
-  while (scanner_isspace(*at)) ++at;
-  return at;
-}
-
-bool is_letter(char byte) { return isalpha(static_cast<unsigned char>(byte)) != 0 || byte == '_' || IS_HIGHBIT_SET(byte); }
-
-/// The end of the identifier that begins here. @return nullptr: none begins here
-const char* end_of_identifier(const char* at) {
-  if (*at != '"') {
-    if (!is_letter(*at)) return nullptr;
-    while (is_letter(*at) || isdigit(static_cast<unsigned char>(*at)) != 0 || *at == '$') ++at;
-    return at;
-  }
-  const char* const first = ++at;
-  while (*at != '\0' && (*at != '"' || at[1] == '"')) at += *at == '"' ? 2 : 1;
-  return *at == '"' && at > first ? at + 1 : nullptr;
-}
-
-}  // namespace
 
 // Identifiers with dots between them. SELECT alone is a query.
 bool is_table_name(const char* text) {

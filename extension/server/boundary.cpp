@@ -2,7 +2,6 @@
 #include "extension/server/boundary.h"
 
 #include <algorithm>
-#include <climits>
 #include <cstring>
 
 namespace batmap::pg {
@@ -33,9 +32,9 @@ const char* hint_of(ErrorCode code) {
 
 template <size_t kSize>
 void copy_text(char (&to)[kSize], const char* from) {
-  // A cut must not leave a part of a character.
-  const int bytes = static_cast<int>(std::min<size_t>(strlen(from), INT_MAX));
-  const auto kept = static_cast<size_t>(pg_mbcliplen(from, bytes, static_cast<int>(kSize) - 1));
+  // What is cut off, here or before, must not leave a part of a character.
+  const auto bytes = static_cast<int>(std::min(strlen(from), kSize - 1));
+  const auto kept = static_cast<size_t>(pg_encoding_verifymbstr(GetDatabaseEncoding(), from, bytes));
   memcpy(to, from, kept);
   to[kept] = '\0';
 }

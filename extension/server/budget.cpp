@@ -88,7 +88,8 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
     // The sum grows by whole steps.
     const uint64_t sum = sums->memory.load(std::memory_order_relaxed);
     const uint64_t steps = sum < cap ? (cap - sum) / kStep * kStep : 0;
-    return std::min(own_left, in_sum_ + steps + kStep - 1 - std::min(memory_, in_sum_ + kStep - 1));
+    const uint64_t most = in_sum_ + steps + kStep - 1;
+    return memory_ < most ? std::min(own_left, most - memory_) : 0;
   }
 
   size_t take(size_t wanted) noexcept override {

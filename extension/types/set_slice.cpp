@@ -76,7 +76,7 @@ bool compact_contains(Datum value, const SetView& header, uint64_t element) {
   const size_t i = directory.lower_bound(key);
   if (i == directory.blocks() || directory.key(i) != key) return false;
   const size_t at = directory.offset(i);
-  if (directory.shape(i).kind == BlockKind::kBitmap)
+  if (directory.shape(i) == BlockShape{BlockKind::kBitmap, kMaxUnits})
     return (std::to_integer<unsigned>(*slice(value, at + low / 8, 1)) >> (low % 8) & 1) != 0;
   return directory.block(i, slice(value, at, size_t{2} * directory.shape(i).units)).contains(low);
 }

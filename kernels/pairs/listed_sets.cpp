@@ -192,6 +192,7 @@ uint64_t ListedSets::distinct_elements() {
       SetReader reader(sets_[i], *query_.kernel, options_.cancel);
       while (const size_t count = reader.next(chunk)) {
         options_.cancel.throw_if_requested();
+        check_elements({chunk, count}, bound);
         for (size_t k = 0; k < count; ++k) take(chunk[k]);
       }
     }

@@ -71,6 +71,29 @@ void check_column(const std::byte* column, uint64_t range, uint32_t rows, const 
     if (column[at] != std::byte{0}) invalid("padding is not zero");
 }
 
+/// Of a column with this range. Parts of a known length become vector instructions.
+uint64_t largest_offset(const std::byte* column, uint64_t range, uint32_t rows) {
+  const auto largest = [&]<typename Offset>(Offset) -> uint64_t {
+    constexpr uint32_t kPart = 128;
+    Offset found = 0;
+    Offset part[kPart];
+    uint32_t k = 0;
+    for (; k + kPart <= rows; k += kPart) {
+      std::memcpy(part, column + k * sizeof(Offset), sizeof part);
+      for (uint32_t i = 0; i < kPart; ++i) found = std::max(found, part[i]);
+    }
+    for (; k < rows; ++k) found = std::max(found, load<Offset>(column + k * sizeof(Offset)));
+    return found;
+  };
+  switch (offset_width(range)) {
+    case 0: return 0;
+    case 1: return largest(uint8_t{});
+    case 2: return largest(uint16_t{});
+    case 4: return largest(uint32_t{});
+    default: return largest(uint64_t{});
+  }
+}
+
 }  // namespace
 
 size_t write_chunk(std::span<const TidItem> pairs, std::byte* out) {
@@ -116,6 +139,10 @@ ChunkView read_stored_chunk(std::span<const std::byte> bytes) {
   if (chunk.bytes > bytes.size()) invalid("chunk is cut off");
   if (chunk.tid_range > distance(chunk.tid_base, INT64_MAX) || chunk.item_range > distance(chunk.item_base, INT64_MAX))
     invalid("range of a chunk overflows");
+  if (largest_offset(chunk.tids, chunk.tid_range, chunk.rows) > chunk.tid_range)
+    invalid("tid outside the range of its chunk");
+  if (largest_offset(chunk.items, chunk.item_range, chunk.rows) > chunk.item_range)
+    invalid("item outside the range of its chunk");
   return chunk;
 }
 

@@ -76,8 +76,8 @@ size_t write_chunk(std::span<const TidItem> pairs, std::byte* out);
 /// A view of the chunk at the front of `bytes`, which must hold a valid chunk (see read_chunk_checked).
 ChunkView read_chunk(const std::byte* bytes);
 
-/// The same for stored bytes, which could be damaged: neither the view nor decode_chunk() leads out of `bytes`. That offsets lie in
-/// their range is not looked at. @throws Error{kInvalidData}
+/// The same for stored bytes, which could be damaged: the view and its columns do not lead out of `bytes`, and no offset is beyond
+/// its range. @throws Error{kInvalidData}
 ChunkView read_stored_chunk(std::span<const std::byte> bytes);
 
 /// The same for untrusted bytes.

@@ -308,6 +308,8 @@ SELECT * FROM batmap_explain_why($$SELECT s.x, e.dst FROM (
 CREATE TEMPORARY SEQUENCE jp_thresholds;
 CREATE TEMPORARY TABLE jp_none (tid int, item int);
 SELECT a.item, b.item, count(*) FROM jp_none a JOIN jp_none b USING (tid) GROUP BY 1, 2 HAVING count(*) > (SELECT nextval('jp_thresholds'));
+SELECT a.item, b.item, count(*) FROM jp_none a JOIN jp_none b USING (tid) GROUP BY 1, 2 HAVING count(*) > (SELECT max(tid) FROM jp_rows WHERE tid < (SELECT nextval('jp_thresholds')));
+WITH c AS (SELECT nextval('jp_thresholds') AS v) SELECT a.item, b.item, count(*) FROM jp_none a JOIN jp_none b USING (tid) GROUP BY 1, 2 HAVING count(*) > (SELECT v FROM c);
 SELECT is_called FROM jp_thresholds;
 DROP TABLE jp_edges;
 

@@ -63,5 +63,14 @@ for my $name (sort keys %measures)
     $none->('NOT independent OR ' . $near->($measure->{independent}), 'its value for independent sides') if $measure->{independent} ne '';
 }
 
+# What the page says about counts that make a denominator or a logarithm 0, and of the distribution: of 4 transactions 2 have the
+# left-hand side, and of any 2 of the 4 none, 1 or 2 have the right-hand side with probabilities 1/6, 4/6, 1/6.
+for my $case ([ 'phi', 5, 5, 10, 10, '' ], [ 'conviction', 5, 5, 10, 20, 'Infinity' ], [ 'std_lift', 1, 1, 5, 20, '1.000000' ],
+    [ 'llr', 2, 2, 2, 4, sprintf('%.6f', 8 * log 2) ], [ 'hyper_confidence', 1, 2, 2, 4, '0.166667' ], [ 'hyper_lift', 1, 2, 2, 4, '0.500000' ])
+{
+    my ($name, $x, $a, $b, $n, $value) = @$case;
+    is($node->safe_psql('postgres', "SELECT round(batmap_measure('$name', $x, $a, $b, $n)::numeric, 6)"), $value, "$name of $x, $a, $b, $n");
+}
+
 $node->stop;
 done_testing();

@@ -256,10 +256,8 @@ bool is_whole_count(const JoinProjectQuery& query, Node* expression) {
   return false;
 }
 
-}  // namespace
-
-/// Is a parameter the value of a subquery that must not run unless the server would run it?
-bool is_volatile_subquery(const PlannerInfo* root, const Param* param) {
+/// Might a parameter be the value of a subquery that must not run unless the server would run it?
+bool may_be_volatile_subquery(const PlannerInfo* root, const Param* param) {
   if (param->paramkind != PARAM_EXEC) return false;
   for (; root != nullptr; root = root->parent_root) {
     const ListCell* cell;
@@ -267,11 +265,18 @@ bool is_volatile_subquery(const PlannerInfo* root, const Param* param) {
       const auto* const subplan = lfirst_node(SubPlan, cell);
       if (!list_member_int(subplan->setParam, param->paramid)) continue;
       const auto* const subroot = static_cast<const PlannerInfo*>(list_nth(root->glob->subroots, subplan->plan_id - 1));
-      return contain_volatile_functions(reinterpret_cast<Node*>(subroot->parse));
+      // Its own subqueries are plans already, which nobody looks into. The same is true of a WITH.
+      const Query* const query = subroot->parse;
+      const ListCell* entry;
+      foreach (entry, query->rtable)
+        if (lfirst_node(RangeTblEntry, entry)->rtekind == RTE_CTE) return true;
+      return query->hasSubLinks || contain_volatile_functions(reinterpret_cast<Node*>(subroot->parse));
     }
   }
   return false;
 }
+
+}  // namespace
 
 /// The bound is a constant or a parameter, which is computed once, also when there is no group. Another expression could raise an
 /// error, or have an effect, that the server's plan has not.
@@ -288,7 +293,7 @@ bool take_threshold(const PlannerInfo* root, JoinProjectQuery& query, Expr* clau
   if (!OidIsValid(compares) || !is_whole_count(query, count) || !(IsA(bound, Const) || IsA(bound, Param))) return false;
   const int strategy = get_op_opfamily_strategy(compares, INTEGER_BTREE_FAM_OID);
   if (strategy != BTGreaterEqualStrategyNumber && strategy != BTGreaterStrategyNumber) return false;
-  if (IsA(bound, Param) && is_volatile_subquery(root, castNode(Param, bound))) return false;
+  if (IsA(bound, Param) && may_be_volatile_subquery(root, castNode(Param, bound))) return false;
   query.threshold = reinterpret_cast<Expr*>(as_int8(bound));
   query.threshold_excluded = strategy == BTGreaterStrategyNumber;
   return true;

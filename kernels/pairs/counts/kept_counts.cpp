@@ -520,7 +520,8 @@ class KeptCountsOf final : public KeptCounts {
       return true;
   }
 
-  /// Cuts a range so that each part has at most `most` pairs, or one item, or only items with which no chunk begins. @return where the parts begin
+  /// Cuts a range so that each part has at most `most` pairs, or one item, or but one with which a chunk may begin.
+  /// @return where the parts begin
   std::vector<uint32_t> parts_of(std::span<const PairChange> pairs, const IndexRange& range, uint64_t most) const {
     std::vector<uint32_t> begins = {range.begin};
     if (pairs.size() <= most) return begins;
