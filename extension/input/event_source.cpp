@@ -102,8 +102,8 @@ void check_columns(const UpToThreeColumns& columns, const EventInput& input) {
 
 int hint_at_times() {
   return errhint(
-      "The columns are the time, the event and, if there are several, the stream. Integers go with times that are integers "
-      "or dates, numbers with double precision, intervals with timestamps and "
+      "The columns are the time, the event and, if there are several, the stream. "
+      "Integers go with times that are integers or dates, numbers with double precision, intervals with timestamps and "
       "dates.");
 }
 

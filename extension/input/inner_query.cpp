@@ -10,8 +10,6 @@ namespace batmap::pg {
 
 namespace {
 
-constexpr const char* kTable = "TABLE ";  // begins the query of a table that is given by its name
-
 const char* skip_space(const char* at) {
   while (scanner_isspace(*at)) ++at;
   return at;
@@ -226,7 +224,7 @@ List* analyze_with(const InnerQuery& query, RawStmt* statement, ParamValues& par
 
 const char* query_text(const text* given) {
   char* const query = text_to_cstring(given);
-  return is_table_name(query) ? psprintf("%s%s", kTable, query) : query;
+  return is_table_name(query) ? psprintf("TABLE %s", query) : query;
 }
 
 const char* table_query(Oid table) {
@@ -234,7 +232,7 @@ const char* table_query(Oid table) {
   const char* const schema = name == nullptr ? nullptr : get_namespace_name_or_temp(get_rel_namespace(table));
   if (schema == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
-  return psprintf("%s%s", kTable, quote_qualified_identifier(schema, name));
+  return psprintf("TABLE %s", quote_qualified_identifier(schema, name));
 }
 
 Query* analyze_select(const InnerQuery& query, const char* columns) {

@@ -1,9 +1,9 @@
 // Reads stored counts, and counts rows. See kept_stored.h.
 #include "extension/kept/kept_stored.h"
-#include "extension/kept/kept_access.h"
 
 #include <algorithm>
 
+#include "extension/kept/kept_access.h"
 #include "extension/types/pair_counts_datum.h"
 
 #include "extension/server/pg.h"
