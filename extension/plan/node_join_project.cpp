@@ -18,6 +18,7 @@
 #include "extension/plan/join/join_sums_rows.h"
 #include "extension/plan/join/node_expand_rows.h"
 #include "extension/plan/join/plain_plan.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/plan/listed/node_listed_pairs.h"
 #include "extension/plan/query/join_aggregates.h"
 #include "extension/plan/query/join_lookups.h"
@@ -44,7 +45,7 @@ const CustomPathMethods kPathMethods = {kNodeName, plan_node, nullptr};
 const CustomScanMethods* scan_methods();
 
 Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
-  return plan_join_project(path, targets, children, scan_methods());
+  return plan_run_node(path, targets, children, scan_methods());
 }
 
 /// Adds the path of the node to a stage, if the block is a join-project and the node is cheaper. Otherwise `query.refusal` says
@@ -100,38 +101,30 @@ struct PlainItem {
 /// What becomes of a pair (a, b) of the engine, which counts the pairs of a self-join once.
 enum class Turn { kNever, kAlways, kBoth };  // a row (a, b); a row (b, a); a row of each
 
-struct JoinProjectState {
-  CustomScanState base;  // first member: the server sees this
+struct JoinProjectState : RunNode {
   JoinProjectSpec spec;
   List* lists;  // JoinProjectList
   PlanState* inputs[2];
   PlanState* lookups[JoinProjectSpec::kLookups];  // nullptr: none of its own
-  PlanState* plain;                               // nullptr until it is started
-  int eflags;                                     // of the node, for `plain`
   ExprState* threshold;                           // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
   RunningAggregate* aggregates;
   ExprState* comparisons;                              // of items; rows of the plain plan have passed them
-  MemoryContext context;                               // of one run
-  JoinProjectRows rows;                                // no stream before the first call and if there are no rows
-  RowBlock* block;                                     // of the stream of `rows`
+  const PairBatch* batch;                              // the pairs of the block
+  RowBlock* block;                                     // of the stream
   const KeyEncoder* items[2];                          // of codes
   const TupleCodes* found[JoinProjectSpec::kLookups];  // by lookups; nullptr: the codes are the items
   const RunningSums* sums;                             // nullptr: the node counts
   PlainItem plain_items[2];                            // if every row is plain
-  const char* why_plain;                               // the plain plan answers
   const char* why_not_kept;  // the rows are counted although the plan has kept counts; else nullptr
-  bool opened;
-  bool finished;
-  bool plain_answers;
-  bool turn_next;  // the next row is the current pair with its items swapped
+  bool turn_next;            // the next row is the current pair with its items swapped
   size_t to_turn;  // where rows are read in blocks: so many pairs at the end of the block follow with their items swapped
   Turn turn;
   bool rows_are_plain;  // each is two items and the count
 };
 
-JoinProjectState* state_of(CustomScanState* node) { return reinterpret_cast<JoinProjectState*>(node); }
+JoinProjectState* state_of(CustomScanState* node) { return run_state<JoinProjectState>(node); }
 
 Turn turn_of(const JoinProjectSpec& spec) {
   if (!spec.self_join || spec.grouped || spec.adds_up()) return Turn::kNever;
@@ -152,17 +145,10 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   state->lists = join_project_lists(scan->custom_private);
   state->spec = join_project_spec(state->lists);
   state->turn = turn_of(state->spec);
-  const auto next_child = [&] {
-    auto* const plan = static_cast<Plan*>(list_nth(scan->custom_plans, list_length(node->custom_ps)));
-    PlanState* const child = ExecInitNode(plan, estate, eflags);
-    node->custom_ps = lappend(node->custom_ps, child);
-    return child;
-  };
-  for (int side = 0; side < state->spec.inputs(); ++side) state->inputs[side] = next_child();
+  for (int side = 0; side < state->spec.inputs(); ++side) state->inputs[side] = begin_input(state, estate, eflags);
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number)
-    if (state->spec.looked_up(number).lookup == Lookup::kOwn) state->lookups[number] = next_child();
-  state->eflags = eflags;
-  state->plain = begin_plain(scan, estate, eflags);
+    if (state->spec.looked_up(number).lookup == Lookup::kOwn) state->lookups[number] = begin_input(state, estate, eflags);
+  begin_run_node(state, estate, eflags);
   int at = 0;
   const auto expression = [&](bool there) {
     return there ? ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, at++)), &node->ss.ps) : nullptr;
@@ -185,27 +171,14 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   List* const quals = scan->scan.plan.qual;
   state->comparisons = ExecInitQual(list_copy_head(quals, state->spec.comparisons), &node->ss.ps);
   node->ss.ps.qual = ExecInitQual(list_copy_tail(quals, state->spec.comparisons), &node->ss.ps);
-  state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
   if (state->spec.kept_table != 0 && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
     state->why_not_kept = why_not_kept(static_cast<Oid>(state->spec.kept_table), estate);
 }
 
-/// Evaluates an expression that stays the same during a run. @return false if it is NULL
-bool fixed_value(JoinProjectState* state, ExprState* expression, int64_t& value) {
-  bool is_null;
-  value = DatumGetInt64(ExecEvalExprSwitchContext(expression, state->base.ss.ps.ps_ExprContext, &is_null));
-  return !is_null;
-}
-
 /// @return false if no row can be an answer
-bool read_bounds(JoinProjectState* state, JoinProjectBounds& bounds) {
-  int64_t value;
-  if (state->threshold != nullptr) {
-    if (!fixed_value(state, state->threshold, value) || (state->spec.threshold_excluded && value == INT64_MAX)) return false;
-    bounds.min_count = Max(1, value + state->spec.threshold_excluded);
-  }
+bool read_bounds(const JoinProjectState* state, JoinProjectBounds& bounds) {
   bounds.best = rows_in_front(state->limit, state->offset, state->base.ss.ps.ps_ExprContext);
-  return true;
+  return read_min_count(state, state->threshold, state->spec.threshold_excluded != 0, bounds.min_count);
 }
 
 /// Is each row two items of one column, and the count as often as it is asked for?
@@ -232,43 +205,43 @@ PlainItem plain_item(const KeyEncoder& encoder) {
 void open_rows(JoinProjectState* state) {
   state->opened = true;
   JoinProjectBounds bounds;
-  const MemoryContext caller = MemoryContextSwitchTo(state->context);
   if (!read_bounds(state, bounds)) {
     state->finished = true;
-  } else {
-    state->why_plain = "for want of memory";
-    JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
-    for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
-    for (int number = 0; number < JoinProjectSpec::kLookups; ++number) inputs.lookups[number] = state->lookups[number];
-    if (state->spec.kept_table != 0 && state->why_not_kept == nullptr)
-      state->rows = open_kept(inputs, bounds, state->context, state->why_not_kept);
-    if (state->spec.adds_up())
-      state->rows = open_sums(inputs, bounds, state->context, state->sums, state->why_plain);
-    else if (state->rows.stream == nullptr)
-      state->rows = open_join_project(inputs, bounds, state->context);
-    for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
-    for (int number = 0; number < JoinProjectSpec::kLookups; ++number) state->found[number] = inputs.found[number];
+    return;
   }
+  const MemoryContext caller = MemoryContextSwitchTo(state->context);
+  JoinProjectRows rows{};
+  const char* why_plain = kForWantOfMemory;
+  JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
+  for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
+  for (int number = 0; number < JoinProjectSpec::kLookups; ++number) inputs.lookups[number] = state->lookups[number];
+  if (state->spec.kept_table != 0 && state->why_not_kept == nullptr)
+    rows = open_kept(inputs, bounds, state->context, state->why_not_kept);
+  if (state->spec.adds_up())
+    rows = open_sums(inputs, bounds, state->context, state->sums, why_plain);
+  else if (rows.stream == nullptr)
+    rows = open_join_project(inputs, bounds, state->context);
   MemoryContextSwitchTo(caller);
-  if (state->rows.stream != nullptr) {
-    state->block = state->rows.stream->block();
-    state->rows_are_plain = has_plain_rows(state);
-    for (int side = 0; side < 2 && state->rows_are_plain; ++side) state->plain_items[side] = plain_item(*state->items[side]);
+  if (rows.stream == nullptr) {
+    answer_by_plain(state, why_plain);
+    return;
   }
-  if (state->rows.stream != nullptr || state->finished) return;
-  MemoryContextReset(state->context);
-  state->plain_answers = true;
-  start_plain(&state->base, state->plain, state->eflags);
+  for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
+  for (int number = 0; number < JoinProjectSpec::kLookups; ++number) state->found[number] = inputs.found[number];
+  state->stream = rows.stream;
+  state->batch = rows.batch;
+  state->block = rows.stream->block();
+  state->rows_are_plain = has_plain_rows(state);
+  for (int side = 0; side < 2 && state->rows_are_plain; ++side) state->plain_items[side] = plain_item(*state->items[side]);
 }
 
-const ItemPair& current_pair(const JoinProjectState* state) { return state->rows.batch->pairs()[state->block->next - 1]; }
+const ItemPair& current_pair(const JoinProjectState* state) { return state->batch->pairs()[state->block->next - 1]; }
 
 /// Lets the run find pairs if all that it has found have been read. @return false if there are no more
 bool find_pairs(JoinProjectState* state) {
   if (state->finished) return false;
-  if (state->block->next < state->block->rows || state->rows.stream->fill_block()) return true;
-  state->finished = true;
-  state->rows.stream->finish();
+  if (state->block->next < state->block->rows || state->stream->fill_block()) return true;
+  finish_run(state);
   return false;
 }
 
@@ -298,7 +271,7 @@ TupleTableSlot* next_row(ScanState* node) {
   JoinProjectState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
   TupleTableSlot* const slot = node->ss_ScanTupleSlot;
   if (!state->opened) open_rows(state);
-  if (state->plain_answers) return next_plain(state->plain, ExecClearTuple(slot));
+  if (state->why_plain != nullptr) return next_plain(state);
   ExprContext* const context = state->base.ss.ps.ps_ExprContext;
   const int left_items = state->spec.sides[0].items;
   const int both_items = left_items + state->spec.sides[1].items;
@@ -368,7 +341,7 @@ bool start_blocks(CustomScanState* node, ColumnSet values, ColumnSet) {
 /// The next pairs of the block whose rows with swapped items are still to come. @return empty: there are none
 std::span<const ItemPair> pairs_to_turn(JoinProjectState* state) {
   if (state->to_turn == 0) return {};
-  const std::span<const ItemPair> pairs = state->rows.batch->pairs().last(state->to_turn);
+  const std::span<const ItemPair> pairs = state->batch->pairs().last(state->to_turn);
   const auto is_turned = [](const ItemPair& pair) { return pair.item_a != pair.item_b; };
   const auto first = std::ranges::find_if(pairs, is_turned);
   const auto last = std::find_if_not(first, pairs.end(), is_turned);
@@ -383,7 +356,7 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
   if (pairs.empty()) {
     if (!find_pairs(state)) return false;
     RowBlock* const block = state->block;
-    pairs = state->rows.batch->pairs().subspan(block->next);
+    pairs = state->batch->pairs().subspan(block->next);
     block->next = block->rows;
     if (state->turn == Turn::kBoth) state->to_turn = pairs.size();
   }
@@ -397,7 +370,7 @@ bool take_block(CustomScanState* node, RowBlock& rows) {
 }
 
 void decode_value(const CustomScanState* node, int column, int64_t key, Datum& value, bool& is_null) {
-  const auto* const state = reinterpret_cast<const JoinProjectState*>(node);
+  const JoinProjectState* const state = state_of(const_cast<CustomScanState*>(node));
   put_plain_item(column < 2 ? state->plain_items[column] : PlainItem{}, key, value, is_null);
 }
 
@@ -410,40 +383,21 @@ TupleTableSlot* exec_scan(CustomScanState* node) {
   return scan_rows<next_row>(node);
 }
 
-/// All plans below the node; nullptr: not there.
-std::array<PlanState*, 6> children_of(const JoinProjectState* state) {
-  static_assert(JoinProjectSpec::kLookups == 3);
-  return {state->inputs[0], state->inputs[1], state->lookups[0], state->lookups[1], state->lookups[2], state->plain};
-}
-
-/// Ends a run that may not have reached its last row.
 void close_rows(JoinProjectState* state) {
-  if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
-  if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.children());
-  state->rows = {};
+  close_run(state);
   state->sums = nullptr;
-  state->opened = state->finished = state->plain_answers = state->turn_next = state->rows_are_plain = false;
+  state->turn_next = state->rows_are_plain = false;
   state->to_turn = 0;
-  MemoryContextReset(state->context);
 }
 
 void end_scan(CustomScanState* node) {
-  JoinProjectState* const state = state_of(node);
-  close_rows(state);
-  MemoryContextDelete(state->context);
-  for (PlanState* const child : children_of(state))
-    if (child != nullptr) ExecEndNode(child);
+  close_rows(state_of(node));
+  end_run_node(state_of(node));
 }
 
 void rescan(CustomScanState* node) {
-  JoinProjectState* const state = state_of(node);
-  close_rows(state);
-  for (PlanState* const child : children_of(state)) {
-    if (child == nullptr) continue;
-    if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child, node->ss.ps.chgParam);
-    if (child->chgParam == nullptr) ExecReScan(child);
-  }
-  ExecScanReScan(&node->ss);
+  close_rows(state_of(node));
+  rescan_run_node(state_of(node));
 }
 
 // ---- EXPLAIN
@@ -463,14 +417,6 @@ void explain_lookups(const JoinProjectState* state, List* ancestors, ExplainStat
                           psprintf("%s by %s", columns_text(state->lookups[number], false, 1, items, ancestors, es), key),
                           es);
   }
-}
-
-void explain_bound(JoinProjectState* state, const char* label, const char* before, int expression, List* ancestors,
-                   ExplainState* es) {
-  const auto* const scan = castNode(CustomScan, state->base.ss.ps.plan);
-  List* const names = set_deparse_context_plan(es->deparse_cxt, state->base.ss.ps.plan, ancestors);
-  char* const text = deparse_expression(static_cast<Node*>(list_nth(scan->custom_exprs, expression)), names, false, false);
-  ExplainPropertyText(label, psprintf("%s%s", before, text), es);
 }
 
 void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
@@ -512,14 +458,8 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   int at = 0;
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);
-  if (!es->analyze && spec.kept_table != 0) return;
-  if (!es->analyze) {  // both are chosen when the inputs have been read and their sizes are known
-    ExplainPropertyText("Device", "auto", es);
-    ExplainPropertyText("Method", "auto", es);
-    return;
-  }
-  if (state->plain_answers) ExplainPropertyText("Answered By", psprintf("the plain plan, %s", state->why_plain), es);
-  if (state->rows.stream != nullptr) state->rows.stream->explain(es);
+  if (!es->analyze && spec.kept_table == 0) explain_choices(es);
+  explain_answer(state, es);
 }
 
 const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);

@@ -8,6 +8,7 @@
 #include "extension/input/run_costs.h"
 #include "extension/plan/join/join_estimate.h"
 #include "extension/plan/join/plain_plan.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
 
@@ -123,7 +124,7 @@ Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Ite
   }
   List* const expressions = spec.has_threshold ? list_make1(block.threshold) : NIL;
   List* const numbers = put_numbers(put_numbers(NIL, ints_of(spec)), block.key_operators);
-  path->custom_private = list_make4(numbers, expressions, targets, block.quals);
+  path->custom_private = run_path_lists(numbers, expressions, targets, block.quals);
   return &path->path;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "extension/input/row_reader.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/server/device_use.h"
 #include "extension/server/server_files.h"
 #include "extension/streams/run_stream.h"
@@ -126,7 +127,7 @@ class ItemsetJoinStream final : public RunStream<ItemsetJoinCall> {
     if (!enough || repeats) {
       guarded([&] { call().stream.reset(); });
       call().files.close_all();
-      return {nullptr, nullptr, repeats ? GaveUp::kRepeats : GaveUp::kMemory};
+      return {nullptr, nullptr, repeats ? "because rows repeat" : kForWantOfMemory};
     }
     guarded([&] {
       call().found = call().stream->record();
@@ -134,7 +135,7 @@ class ItemsetJoinStream final : public RunStream<ItemsetJoinCall> {
       call().batch.clear();
     });
     tell(call().found.notice);
-    return {this, &row_, GaveUp::kNot};
+    return {this, &row_, nullptr};
   }
 
   bool next(Datum*) override {
@@ -177,7 +178,7 @@ ItemsetRows open_itemsets(ItemsetInput& input, MemoryContext context) {
   const JoinProjectSpec::Side& side = spec.input;
   call.query.min_count = input.min_count;
   call.query.min_length = call.query.max_length = spec.length;
-  const ItemsetRows no_memory{nullptr, nullptr, GaveUp::kMemory};
+  const ItemsetRows no_memory{nullptr, nullptr, kForWantOfMemory};
   if (!guarded_fits(true, [&] { call.log.emplace(call.meter); })) return no_memory;
   const TupleDesc columns = ExecGetResultType(input.plan);
   KeyEncoder encoders[2] = {plan_encoder(side.key, 0, static_cast<List*>(list_nth(input.lists, kItemsetKeyOperators)), false,

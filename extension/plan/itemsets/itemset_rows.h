@@ -26,12 +26,10 @@ struct FoundItemset {
   int64_t support;
 };
 
-enum class GaveUp : int { kNot, kMemory, kRepeats };
-
 struct ItemsetRows {
   RowStream* stream;            // called with next(nullptr); nullptr: the run gave up
   const FoundItemset* itemset;  // the row of the last call
-  GaveUp gave_up;
+  const char* why_plain;        // the run gave up; else nullptr
 };
 
 /// Finds all itemsets before it returns: later the run could not give up any more.

@@ -9,6 +9,7 @@
 #include "extension/plan/itemsets/itemset_query.h"
 #include "extension/plan/itemsets/itemset_rows.h"
 #include "extension/plan/join/plain_plan.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/server/node_state.h"
 
 #include "extension/server/pg.h"
@@ -23,101 +24,64 @@ constexpr char kNodeName[] = "BatmapItemsets";
 
 const CustomScanMethods* scan_methods();
 
-// Positions in CustomPath::custom_private; kNumbers becomes the custom_private of the plan.
-enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
-
 Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
-  CustomScan* const scan = makeNode(CustomScan);
-  scan->scan.plan.targetlist = targets;
-  scan->scan.plan.qual = static_cast<List*>(list_nth(path->custom_private, kQuals));
-  scan->scan.scanrelid = 0;  // custom_scan_tlist describes its rows
-  scan->flags = path->flags;
-  scan->custom_plans = children;
-  scan->custom_exprs = static_cast<List*>(list_nth(path->custom_private, kExpressions));
-  scan->custom_scan_tlist = static_cast<List*>(list_nth(path->custom_private, kScanTargets));
-  scan->custom_private = static_cast<List*>(list_nth(path->custom_private, kNumbers));
-  scan->methods = scan_methods();
-  return &scan->scan.plan;
+  return plan_run_node(path, targets, children, scan_methods());
 }
 
 const CustomPathMethods kPathMethods = {kNodeName, plan_node, nullptr};
 
 // ---- execution
 
-struct ItemsetsState {
-  CustomScanState base;  // first member: the server sees this
+struct ItemsetsState : RunNode {
   ItemsetSpec spec;
   List* lists;  // ItemsetList
   PlanState* input;
-  PlanState* plain;       // nullptr until it is started
-  int flags;              // to start plans with
-  ExprState* threshold;   // nullptr: there is none
-  MemoryContext context;  // of one run
-  ItemsetRows rows;       // no stream before the first call and if there are no rows
+  ExprState* threshold;         // nullptr: there is none
+  const FoundItemset* itemset;  // the row of the stream
   const KeyEncoder* items;
-  bool opened;
-  bool finished;
 };
 
-ItemsetsState* state_of(CustomScanState* node) { return reinterpret_cast<ItemsetsState*>(node); }
-
-bool plain_answers(const ItemsetsState* state) { return state->rows.gave_up != GaveUp::kNot; }
+ItemsetsState* state_of(CustomScanState* node) { return run_state<ItemsetsState>(node); }
 
 void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   ItemsetsState* const state = state_of(node);
   auto* const scan = castNode(CustomScan, node->ss.ps.plan);
   state->lists = itemset_lists(scan->custom_private);
   state->spec = itemset_spec(state->lists);
-  state->input = ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags);
-  node->custom_ps = lappend(node->custom_ps, state->input);
-  state->flags = eflags;
-  state->plain = begin_plain(scan, estate, eflags);
+  state->input = begin_input(state, estate, eflags);
+  begin_run_node(state, estate, eflags);
   if (state->spec.has_threshold)
     state->threshold = ExecInitExpr(static_cast<Expr*>(linitial(scan->custom_exprs)), &node->ss.ps);
-  state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
-}
-
-/// @return false if no row can be an answer
-bool read_threshold(ItemsetsState* state, int64_t& min_count) {
-  min_count = 1;
-  if (state->threshold == nullptr) return true;
-  bool is_null;
-  const int64_t value =
-      DatumGetInt64(ExecEvalExprSwitchContext(state->threshold, state->base.ss.ps.ps_ExprContext, &is_null));
-  if (is_null || (state->spec.threshold_excluded && value == INT64_MAX)) return false;
-  min_count = Max(1, value + state->spec.threshold_excluded);
-  return true;
 }
 
 void open_rows(ItemsetsState* state) {
   state->opened = true;
-  const MemoryContext caller = MemoryContextSwitchTo(state->context);
   int64_t min_count;
-  if (read_threshold(state, min_count)) {
-    ItemsetInput input{state->spec, state->lists, &state->base.ss.ps, state->input, min_count, nullptr};
-    state->rows = open_itemsets(input, state->context);
-    state->items = input.items;
-  } else {
+  if (!read_min_count(state, state->threshold, state->spec.threshold_excluded != 0, min_count)) {
     state->finished = true;
+    return;
   }
+  const MemoryContext caller = MemoryContextSwitchTo(state->context);
+  ItemsetInput input{state->spec, state->lists, &state->base.ss.ps, state->input, min_count, nullptr};
+  const ItemsetRows rows = open_itemsets(input, state->context);
   MemoryContextSwitchTo(caller);
-  if (!plain_answers(state)) return;
-  MemoryContextReset(state->context);
-  start_plain(&state->base, state->plain, state->flags);
+  state->stream = rows.stream;
+  state->itemset = rows.itemset;
+  state->items = input.items;
+  if (rows.why_plain != nullptr) answer_by_plain(state, rows.why_plain);
 }
 
 TupleTableSlot* next_row(ScanState* node) {
   ItemsetsState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
-  TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (!state->opened) open_rows(state);
-  if (plain_answers(state)) return next_plain(state->plain, slot);
+  if (state->why_plain != nullptr) return next_plain(state);
+  TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (state->finished) return slot;
-  if (!state->rows.stream->next(nullptr)) {
-    state->finished = true;
-    state->rows.stream->finish();
+  if (!state->stream->next(nullptr)) {
+    finish_run(state);
     return slot;
   }
-  const FoundItemset& found = *state->rows.itemset;
+  const FoundItemset& found = *state->itemset;
   const int length = state->spec.length;
   for (int k = 0; k < length; ++k)
     decode_key(*state->items, found.items[state->spec.positions[k]], slot->tts_values + k, slot->tts_isnull + k);
@@ -128,32 +92,14 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-/// Ends a run that may not have reached its last row.
-void close_rows(ItemsetsState* state) {
-  if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
-  if (plain_answers(state)) state->base.custom_ps = list_truncate(state->base.custom_ps, 1);
-  state->rows = {};
-  state->opened = state->finished = false;
-  MemoryContextReset(state->context);
-}
-
 void end_scan(CustomScanState* node) {
-  ItemsetsState* const state = state_of(node);
-  close_rows(state);
-  MemoryContextDelete(state->context);
-  ExecEndNode(state->input);
-  ExecEndNode(state->plain);
+  close_run(state_of(node));
+  end_run_node(state_of(node));
 }
 
 void rescan(CustomScanState* node) {
-  ItemsetsState* const state = state_of(node);
-  close_rows(state);
-  for (PlanState* const child : {state->input, state->plain}) {
-    if (child == nullptr) continue;
-    if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child, node->ss.ps.chgParam);
-    if (child->chgParam == nullptr) ExecReScan(child);
-  }
-  ExecScanReScan(&node->ss);
+  close_run(state_of(node));
+  rescan_run_node(state_of(node));
 }
 
 // ---- EXPLAIN
@@ -161,8 +107,7 @@ void rescan(CustomScanState* node) {
 void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   ItemsetsState* const state = state_of(node);
   const ItemsetSpec& spec = state->spec;
-  auto* const scan = castNode(CustomScan, node->ss.ps.plan);
-  List* const here = lcons(scan, list_copy(ancestors));
+  List* const here = lcons(node->ss.ps.plan, list_copy(ancestors));
   ExplainPropertyText("Key", columns_text(state->input, spec.input.packed, 0, spec.input.keys, here, es), es);
   ExplainPropertyText("Item", columns_text(state->input, spec.input.packed, spec.input.keys, 1, here, es), es);
   ExplainPropertyInteger("Itemset Length", nullptr, spec.length, es);
@@ -171,22 +116,10 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
                       : spec.counting == JoinProjectCount::kRows ? "rows"
                                                                  : "nothing",
                       es);
-  if (state->threshold != nullptr) {
-    List* const names = set_deparse_context_plan(es->deparse_cxt, &scan->scan.plan, ancestors);
-    char* const bound = deparse_expression(static_cast<Node*>(linitial(scan->custom_exprs)), names, false, false);
-    ExplainPropertyText("Threshold", psprintf("%s%s", spec.threshold_excluded ? "> " : ">= ", bound), es);
-  }
-  if (!es->analyze) {  // both are chosen when the input has been read and its size is known
-    ExplainPropertyText("Device", "auto", es);
-    ExplainPropertyText("Method", "auto", es);
-    return;
-  }
-  if (plain_answers(state))
-    ExplainPropertyText("Answered By",
-                        state->rows.gave_up == GaveUp::kRepeats ? "the plain plan, because rows repeat"
-                                                                : "the plain plan, for want of memory",
-                        es);
-  if (state->rows.stream != nullptr) state->rows.stream->explain(es);
+  if (state->threshold != nullptr)
+    explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", 0, ancestors, es);
+  if (!es->analyze) explain_choices(es);
+  explain_answer(state, es);
 }
 
 const CustomExecMethods kExecMethods =

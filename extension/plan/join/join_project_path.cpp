@@ -10,6 +10,7 @@
 #include "extension/plan/join/join_kept.h"
 #include "extension/plan/join/node_expand_rows.h"
 #include "extension/plan/join/plain_plan.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/plan/query/join_lookups.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
@@ -45,9 +46,6 @@ constexpr double kRowBytes = 6;      // of a row in the log
 constexpr double kCountedBytes = 3;  // factor: the log, and the structure that is counted, made from it
 constexpr double kItemBytes = 64;    // codes, ranks, totals
 constexpr double kCodedBytes = 100;  // of a value that is not its own code
-
-// Positions in CustomPath::custom_private; kNumbers becomes the custom_private of the plan.
-enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
 
 void set_lookup(const JoinProjectSide& side, JoinProjectSpec::Side& spec) {
   if (side.lookup.rel == nullptr) return;
@@ -486,23 +484,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
        {ints_of(spec), query.key_operators, query.sides[0].item_operators, query.sides[1].item_operators,
         query.shared.item_operators, query.states, inputs, query.sums})
     numbers = put_numbers(numbers, list);
-  path->custom_private = list_make4(numbers, expressions, scan_targets(query), query.quals);
+  path->custom_private = run_path_lists(numbers, expressions, scan_targets(query), query.quals);
   if (!query.finer) return &path->path;
   return regrouped(root, output, query, &path->path, plain->rows, reinterpret_cast<List*>(root->parse->havingQual));
-}
-
-Plan* plan_join_project(CustomPath* path, List* targets, List* children, const CustomScanMethods* methods) {
-  CustomScan* const scan = makeNode(CustomScan);
-  scan->scan.plan.targetlist = targets;
-  scan->scan.plan.qual = static_cast<List*>(list_nth(path->custom_private, kQuals));
-  scan->scan.scanrelid = 0;  // custom_scan_tlist describes its rows
-  scan->flags = path->flags;
-  scan->custom_plans = children;
-  scan->custom_exprs = static_cast<List*>(list_nth(path->custom_private, kExpressions));
-  scan->custom_scan_tlist = static_cast<List*>(list_nth(path->custom_private, kScanTargets));
-  scan->custom_private = static_cast<List*>(list_nth(path->custom_private, kNumbers));
-  scan->methods = methods;
-  return &scan->scan.plan;
 }
 
 }  // namespace batmap::pg

@@ -48,11 +48,6 @@ struct JoinProjectSpec {
   int inputs() const { return self_join ? 1 : 2; }
   /// The lookups: of the left side, of the right side, by the key.
   const Side& looked_up(int number) const { return number < 2 ? sides[number] : shared; }
-  int children() const {
-    int children = inputs();
-    for (int number = 0; number < kLookups; ++number) children += looked_up(number).lookup == Lookup::kOwn;
-    return children;
-  }
   static constexpr int kLookups = 3;
 };
 
@@ -111,7 +106,5 @@ JoinProjectSpec join_project_spec(const List* lists);
 /// have the columns for that
 Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
                         const CustomPathMethods* methods);
-
-Plan* plan_join_project(CustomPath* path, List* targets, List* children, const CustomScanMethods* methods);
 
 }  // namespace batmap::pg

@@ -2,6 +2,7 @@
 #include "extension/plan/listed/listed_path.h"
 
 #include "extension/plan/join/plain_plan.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
 
@@ -123,7 +124,7 @@ Path* listed_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, List
        {ints_of(spec), join.key_operators, join.code_operators[0], join.code_operators[1], block.sides[0].item_operators,
         join.answer == ListedAnswer::kPair ? join.sources : NIL, item_kinds(block.sides[0].items)})
     numbers = put_numbers(numbers, list);
-  path->custom_private = list_make4(numbers, NIL, scan_targets(block), block.quals);
+  path->custom_private = run_path_lists(numbers, NIL, scan_targets(block), block.quals);
   if (!block.finer) return &path->path;
   return regrouped(root, output, block, &path->path, plain->rows, reinterpret_cast<List*>(root->parse->havingQual));
 }

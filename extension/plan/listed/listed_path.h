@@ -17,7 +17,7 @@ struct ListedSpec {
   JoinProjectCount counting;
   int items;  // columns of the answer before the counts
 
-  int children() const { return self_join ? 2 : 3; }  // the inputs and the list; the plain plan follows
+  int input_count() const { return self_join ? 1 : 2; }
 };
 
 /// The lists that CustomScan::custom_private holds. Kinds are those of the items; operators are OIDs of equalities.

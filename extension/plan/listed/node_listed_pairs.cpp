@@ -5,6 +5,7 @@
 #include "extension/plan/listed/node_listed_pairs.h"
 
 #include "extension/plan/join/plain_plan.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/plan/listed/listed_path.h"
 #include "extension/plan/listed/listed_query.h"
 #include "extension/plan/listed/listed_rows.h"
@@ -23,48 +24,33 @@ constexpr char kNodeName[] = "BatmapListedPairs";
 const CustomScanMethods* scan_methods();
 
 Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
-  return plan_join_project(path, targets, children, scan_methods());
+  return plan_run_node(path, targets, children, scan_methods());
 }
 
 const CustomPathMethods kPathMethods = {kNodeName, plan_node, nullptr};
 
 // ---- execution
 
-struct ListedState {
-  CustomScanState base;  // first member: the server sees this
+struct ListedState : RunNode {
   ListedSpec spec;
   List* lists;  // ListedList
   PlanState* list;
   PlanState* inputs[2];
-  PlanState* plain;       // nullptr until it is started
-  int flags;              // to start plans with
-  MemoryContext context;  // of one run
-  ListedRows rows;
+  const ListedPair* pair;  // the row of the stream
   KeyEncoder codes[2];
   const TupleCodes* values;  // of rows of the list; nullptr: items are codes
-  bool opened;
-  bool finished;
-  bool plain_answers;
 };
 
-ListedState* state_of(CustomScanState* node) { return reinterpret_cast<ListedState*>(node); }
+ListedState* state_of(CustomScanState* node) { return run_state<ListedState>(node); }
 
 void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   ListedState* const state = state_of(node);
-  auto* const scan = castNode(CustomScan, node->ss.ps.plan);
-  state->lists = listed_lists(scan->custom_private);
+  state->lists = listed_lists(castNode(CustomScan, node->ss.ps.plan)->custom_private);
   state->spec = listed_spec(state->lists);
-  const auto next_child = [&] {
-    auto* const plan = static_cast<Plan*>(list_nth(scan->custom_plans, list_length(node->custom_ps)));
-    PlanState* const child = ExecInitNode(plan, estate, eflags);
-    node->custom_ps = lappend(node->custom_ps, child);
-    return child;
-  };
-  state->list = next_child();
-  for (int number = 0; number < (state->spec.self_join ? 1 : 2); ++number) state->inputs[number] = next_child();
-  state->flags = eflags;
-  state->plain = begin_plain(scan, estate, eflags);
-  state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
+  state->list = begin_input(state, estate, eflags);
+  for (int number = 0; number < state->spec.input_count(); ++number)
+    state->inputs[number] = begin_input(state, estate, eflags);
+  begin_run_node(state, estate, eflags);
 }
 
 void open_rows(ListedState* state) {
@@ -72,21 +58,19 @@ void open_rows(ListedState* state) {
   const MemoryContext caller = MemoryContextSwitchTo(state->context);
   ListedInputs inputs{state->spec, state->lists, &state->base.ss.ps, {state->inputs[0], state->inputs[1]}, state->list, {},
                       {}};
-  state->rows = open_listed_pairs(inputs, state->context);
+  const ListedRows rows = open_listed_pairs(inputs, state->context);
+  MemoryContextSwitchTo(caller);
+  state->stream = rows.stream;
+  state->pair = rows.pair;
   for (int number = 0; number < 2; ++number) state->codes[number] = inputs.codes[number];
   state->values = inputs.values;
-  MemoryContextSwitchTo(caller);
-  if (state->rows.stream != nullptr) return;
-  MemoryContextReset(state->context);
-  state->plain_answers = true;
-  start_plain(&state->base, state->plain, state->flags);
+  if (rows.stream == nullptr) answer_by_plain(state, kForWantOfMemory);
 }
 
 /// The next answer. @return false if there is none
 bool next_pair(ListedState* state) {
-  if (state->rows.stream->next(nullptr)) return true;
-  state->finished = true;
-  state->rows.stream->finish();
+  if (state->stream->next(nullptr)) return true;
+  finish_run(state);
   return false;
 }
 
@@ -102,7 +86,7 @@ int64 joined_rows(const ListedPair& pair) {
 int64 all_rows(ListedState* state) {
   int64 rows = 0;
   while (next_pair(state))
-    if (pg_add_s64_overflow(rows, joined_rows(*state->rows.pair), &rows))
+    if (pg_add_s64_overflow(rows, joined_rows(*state->pair), &rows))
       ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("bigint out of range")));
   return rows;
 }
@@ -130,16 +114,16 @@ void put_items(const ListedState* state, const ListedPair& pair, Datum* values, 
 
 TupleTableSlot* next_row(ScanState* node) {
   ListedState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
-  TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (!state->opened) open_rows(state);
-  if (state->plain_answers) return next_plain(state->plain, slot);
+  if (state->why_plain != nullptr) return next_plain(state);
+  TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (state->finished) return slot;
   int64 count;
   if (state->spec.answer == ListedAnswer::kAll) {
     count = all_rows(state);
   } else {
     if (!next_pair(state)) return slot;
-    const ListedPair& pair = *state->rows.pair;
+    const ListedPair& pair = *state->pair;
     put_items(state, pair, slot->tts_values, slot->tts_isnull);
     count = state->spec.counting == JoinProjectCount::kRows ? joined_rows(pair) : static_cast<int64>(pair.count);
   }
@@ -150,32 +134,14 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-/// Ends a run that may not have reached its last row.
-void close_rows(ListedState* state) {
-  if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
-  if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.children());
-  state->rows = {};
-  state->opened = state->finished = state->plain_answers = false;
-  MemoryContextReset(state->context);
-}
-
 void end_scan(CustomScanState* node) {
-  ListedState* const state = state_of(node);
-  close_rows(state);
-  MemoryContextDelete(state->context);
-  for (PlanState* const child : {state->list, state->inputs[0], state->inputs[1], state->plain})
-    if (child != nullptr) ExecEndNode(child);
+  close_run(state_of(node));
+  end_run_node(state_of(node));
 }
 
 void rescan(CustomScanState* node) {
-  ListedState* const state = state_of(node);
-  close_rows(state);
-  for (PlanState* const child : {state->list, state->inputs[0], state->inputs[1], state->plain}) {
-    if (child == nullptr) continue;
-    if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child, node->ss.ps.chgParam);
-    if (child->chgParam == nullptr) ExecReScan(child);
-  }
-  ExecScanReScan(&node->ss);
+  close_run(state_of(node));
+  rescan_run_node(state_of(node));
 }
 
 // ---- EXPLAIN
@@ -186,7 +152,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   List* const here = lcons(node->ss.ps.plan, list_copy(ancestors));
   ExplainPropertyText("Listed", columns_text(state->list, spec.list.packed, 0, spec.list.keys + spec.list.codes, here, es),
                       es);
-  for (int number = 0; number < (spec.self_join ? 1 : 2); ++number) {
+  for (int number = 0; number < spec.input_count(); ++number) {
     const JoinProjectSpec::Side& side = spec.inputs[number];
     const char* const whose = spec.self_join ? "" : number == 0 ? "Left " : "Right ";
     PlanState* const input = state->inputs[number];
@@ -197,9 +163,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   static const char* const kAnswers[] = {"each pair", "each row of the list", "all pairs together"};
   ExplainPropertyText(
       "Counts", psprintf("%s of %s", kCounts[static_cast<int>(spec.counting)], kAnswers[static_cast<int>(spec.answer)]), es);
-  if (!es->analyze) return;
-  if (state->plain_answers) ExplainPropertyText("Answered By", "the plain plan, for want of memory", es);
-  if (state->rows.stream != nullptr) state->rows.stream->explain(es);
+  explain_answer(state, es);
 }
 
 const CustomExecMethods kExecMethods =
