@@ -9,6 +9,7 @@
 #include "extension/plan/join/node_expand_rows.h"
 #include "extension/plan/nearest/node_nearest.h"
 #include "extension/plan/node_join_project.h"
+#include "extension/server/budget.h"
 #include "extension/server/gpu_process.h"
 #include "extension/server/progress.h"
 #include "extension/server/settings.h"
@@ -24,6 +25,7 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
   batmap::pg::define_settings();
   batmap::pg::request_progress_memory();
+  batmap::pg::request_budget_memory();
   batmap::pg::register_gpu_process();
   batmap::pg::register_merge_launcher();
   batmap::pg::install_row_stream_node();

@@ -5,6 +5,7 @@
 #include "extension/input/key_column.h"
 #include "extension/input/query_shape.h"
 #include "extension/input/run_costs.h"
+#include "extension/server/subtransaction.h"
 
 #include "extension/server/pg.h"
 
@@ -84,32 +85,9 @@ bool is_of_statement(int code) {
 
 bool succeeds(void (*attempt)(void* arg), void* arg) {
   if (IsInParallelMode() || !ActiveSnapshotSet()) return false;
-  const MemoryContext caller = CurrentMemoryContext;
-  const ResourceOwner owner = CurrentResourceOwner;
-  volatile bool done = false;
-  BeginInternalSubTransaction(nullptr);
-  MemoryContextSwitchTo(caller);
-  PG_TRY();
-  {
-    attempt(arg);
-    ReleaseCurrentSubTransaction();
-    done = true;
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(caller);
-    ErrorData* const error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-    MemoryContextSwitchTo(caller);
-    CurrentResourceOwner = owner;
-    if (is_of_statement(error->sqlerrcode)) ReThrowError(error);
-    FreeErrorData(error);
-  }
-  PG_END_TRY();
-  MemoryContextSwitchTo(caller);
-  CurrentResourceOwner = owner;
-  return done;
+  const ErrorData* const error = error_of([&] { attempt(arg); });
+  if (error != nullptr && is_of_statement(error->sqlerrcode)) ReThrowError(const_cast<ErrorData*>(error));
+  return error == nullptr;
 }
 
 bool estimate_inner_query(const InnerQuery& query, bool item_first, InnerEstimate& estimate) {

@@ -4,6 +4,7 @@
 #include "extension/input/key_column.h"
 #include "extension/kept/kept_companions.h"
 #include "extension/server/own_function.h"
+#include "extension/server/subtransaction.h"
 
 #include "extension/server/pg.h"
 
@@ -257,32 +258,15 @@ const KeptTable* find_kept_table(Relation table) {
 }
 
 const KeptTable* find_kept_table_quietly(Relation table) {
-  const MemoryContext caller = CurrentMemoryContext;
-  const ResourceOwner owner = CurrentResourceOwner;
-  const KeptTable* volatile kept = nullptr;
-  BeginInternalSubTransaction(nullptr);
-  MemoryContextSwitchTo(caller);
-  PG_TRY();
-  {
-    kept = find_kept_table(table);
-    ReleaseCurrentSubTransaction();
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(caller);
-    ErrorData* const error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-    // Only what this looks for is no error: a cancelled statement ends.
-    if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
-        error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED && error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
-      ReThrowError(error);
-    FreeErrorData(error);
-  }
-  PG_END_TRY();
-  MemoryContextSwitchTo(caller);
-  CurrentResourceOwner = owner;
-  return kept;
+  const KeptTable* kept = nullptr;
+  ErrorData* const error = error_of([&] { kept = find_kept_table(table); });
+  if (error == nullptr) return kept;
+  // Only what this looks for is no error: a cancelled statement ends.
+  if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE && error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED &&
+      error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
+    ReThrowError(error);
+  FreeErrorData(error);
+  return nullptr;
 }
 
 bool has_index(Relation table, AttrNumber column) {

@@ -6,8 +6,10 @@
 
 #include "extension/kept/kept_merge.h"
 #include "extension/kept/kept_setup.h"
+#include "extension/server/background_worker.h"
 #include "extension/server/own_statement.h"
 #include "extension/server/settings.h"
+#include "extension/server/shared_memory.h"
 
 #include "extension/server/pg.h"
 
@@ -32,25 +34,17 @@ struct Shared {
 };
 
 Shared* shared;
-shmem_request_hook_type previous_request;
-shmem_startup_hook_type previous_startup;
 
-void request_memory() {
-  if (previous_request != nullptr) previous_request();
-  RequestAddinShmemSpace(MAXALIGN(sizeof(Shared)));
+Size shared_bytes() { return sizeof(Shared); }
+
+void attach_shared(void* memory, bool is_new) {
+  shared = static_cast<Shared*>(memory);
+  if (!is_new) return;
+  *shared = {};
+  SpinLockInit(&shared->lock);
 }
 
-void attach_memory() {
-  if (previous_startup != nullptr) previous_startup();
-  bool found;
-  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-  shared = static_cast<Shared*>(ShmemInitStruct("batmap merges", sizeof(Shared), &found));
-  if (!found) {
-    *shared = {};
-    SpinLockInit(&shared->lock);
-  }
-  LWLockRelease(AddinShmemInitLock);
-}
+constexpr SharedPart kSharedPart = {"batmap merges", shared_bytes, attach_shared};
 
 // ---- sessions
 
@@ -119,14 +113,10 @@ bool visit(Database& database) {
   SpinLockAcquire(&shared->lock);
   shared->database = InvalidOid;
   SpinLockRelease(&shared->lock);
-  BackgroundWorker worker{};
-  strlcpy(worker.bgw_name, "batmap merge worker", sizeof worker.bgw_name);
-  strlcpy(worker.bgw_type, "batmap merge worker", sizeof worker.bgw_type);
-  strlcpy(worker.bgw_library_name, "$libdir/batmap", sizeof worker.bgw_library_name);
-  strlcpy(worker.bgw_function_name, "batmap_merge_worker", sizeof worker.bgw_function_name);
-  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds;
-  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-  worker.bgw_restart_time = BGW_NEVER_RESTART;
+  BackgroundWorker worker =
+      worker_of_library("batmap merge worker", "batmap_merge_worker",
+                        BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds,
+                        BgWorkerStart_RecoveryFinished);
   worker.bgw_main_arg = ObjectIdGetDatum(database.oid);
   worker.bgw_notify_pid = MyProcPid;
   BackgroundWorkerHandle* handle;
@@ -250,17 +240,10 @@ void set_option(const char* name, const char* value) { SetConfigOption(name, val
 
 void register_merge_launcher() {
   if (!process_shared_preload_libraries_in_progress || IsBinaryUpgrade) return;
-  previous_request = shmem_request_hook;
-  shmem_request_hook = request_memory;
-  previous_startup = shmem_startup_hook;
-  shmem_startup_hook = attach_memory;
-  BackgroundWorker worker{};
-  strlcpy(worker.bgw_name, "batmap merge launcher", sizeof worker.bgw_name);
-  strlcpy(worker.bgw_type, "batmap merge launcher", sizeof worker.bgw_type);
-  strlcpy(worker.bgw_library_name, "$libdir/batmap", sizeof worker.bgw_library_name);
-  strlcpy(worker.bgw_function_name, "batmap_merge_launcher", sizeof worker.bgw_function_name);
-  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+  request_shared_part(kSharedPart);
+  BackgroundWorker worker =
+      worker_of_library("batmap merge launcher", "batmap_merge_launcher",
+                        BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION, BgWorkerStart_RecoveryFinished);
   worker.bgw_restart_time = kRestartSeconds;
   RegisterBackgroundWorker(&worker);
 }

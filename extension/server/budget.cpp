@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "extension/server/shared_memory.h"
 
 #include "extension/server/pg.h"
 
@@ -166,7 +167,18 @@ SessionBudget* session() {
   return &SessionBudget::session_;
 }
 
-size_t shared_bytes() { return add_size(offsetof(Sums, shares), mul_size(static_cast<Size>(MaxBackends), sizeof(Share))); }
+Size shared_bytes() {
+  const Size sums_bytes = add_size(offsetof(Sums, shares), mul_size(static_cast<Size>(MaxBackends), sizeof(Share)));
+  return add_size(sums_bytes, alignof(Sums));
+}
+
+void attach_sums(void* memory, bool is_new) {
+  const auto aligned = (reinterpret_cast<uintptr_t>(memory) + alignof(Sums) - 1) / alignof(Sums) * alignof(Sums);
+  sums = reinterpret_cast<Sums*>(aligned);
+  if (is_new) memset(memory, 0, shared_bytes());
+}
+
+constexpr SharedPart kBudgetPart = {"batmap budget", shared_bytes, attach_sums};
 
 }  // namespace
 
@@ -197,14 +209,8 @@ int own_slot() {
   return slot < MaxBackends ? static_cast<int>(slot) : -1;
 }
 
-size_t budget_shared_bytes() { return add_size(shared_bytes(), alignof(Sums)); }
-
-void attach_budget() {
-  bool found;
-  void* const room = ShmemInitStruct("batmap budget", budget_shared_bytes(), &found);
-  const auto aligned = (reinterpret_cast<uintptr_t>(room) + alignof(Sums) - 1) / alignof(Sums) * alignof(Sums);
-  sums = reinterpret_cast<Sums*>(aligned);
-  if (!found) memset(room, 0, budget_shared_bytes());
+void request_budget_memory() {
+  if (process_shared_preload_libraries_in_progress) request_shared_part(kBudgetPart);
 }
 
 }  // namespace batmap::pg

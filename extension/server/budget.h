@@ -32,8 +32,7 @@ BudgetShare budget_share(int slot);
 /// The slot of this process in arrays of MaxBackends, or -1.
 int own_slot();
 
-/// The size of the budget in shared memory, and its attachment, with AddinShmemInitLock held.
-size_t budget_shared_bytes();
-void attach_budget();
+/// Called once, from _PG_init.
+void request_budget_memory();
 
 }  // namespace batmap::pg

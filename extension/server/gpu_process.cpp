@@ -18,6 +18,7 @@
 #include <cstring>
 #include <thread>
 
+#include "extension/server/background_worker.h"
 #include "extension/server/boundary.h"
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
@@ -71,13 +72,17 @@ uint64_t server_memory_limit() {
 struct Child {
   pid_t pid = 0;
   process::File control;
+  int error = 0;  // pid 0: why it could not be started, as errno
 };
 
-/// Starts the program. Between fork and exec only calls that are safe there. @return pid 0: impossible, and errno
+/// Starts the program. Between fork and exec only calls that are safe there.
 Child start_program(bool is_to_wake) {
   Child child;
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return child;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    child.error = errno;
+    return child;
+  }
   child.control = process::File(ends[0]);
   const process::File other(ends[1]);
   const std::string program = program_path();
@@ -111,6 +116,7 @@ Child start_program(bool is_to_wake) {
     _exit(127);
   }
   if (pid < 0) {
+    child.error = errno;
     child.control.reset();
     return child;
   }
@@ -133,8 +139,11 @@ int end_program(Child& child) {
   return status;
 }
 
-void describe_end(int status, char* text, size_t bytes) {
-  if (WIFSIGNALED(status))
+/// @param error  of a program that could not be started; else 0
+void describe_end(int status, int error, char* text, size_t bytes) {
+  if (error != 0)
+    snprintf(text, bytes, "it could not be started: %s", strerror(error));
+  else if (WIFSIGNALED(status))
     snprintf(text, bytes, "it was ended by signal %d", WTERMSIG(status));
   else if (WEXITSTATUS(status) == process::kExitDeviceFailed)
     snprintf(text, bytes, "a GPU failed");
@@ -177,7 +186,7 @@ void own_process(const process::File& file, bool is_to_wake) {
     publish();
     child = start_program(is_to_wake);
     const int64_t started = monotonic_ms();
-    int status = 1 << 8;
+    int status = 0;
     if (child.pid != 0) {
       send_limit(child);
       int64_t heard = started;
@@ -208,7 +217,7 @@ void own_process(const process::File& file, bool is_to_wake) {
     if (monotonic_ms() - started >= kGoodRunMs) state.failures = 0;
     const int delay_ms = static_cast<int>(std::min<int64_t>(int64_t{1000} << std::min(state.failures, 6), kMaxDelayMs));
     ++state.failures;
-    describe_end(status, state.why, sizeof state.why);
+    describe_end(status, child.error, state.why, sizeof state.why);
     state.retry_at_ms = monotonic_ms() + delay_ms;
     publish();
     ereport(LOG, (errmsg("the GPU process of batmap has ended: %s", state.why),
@@ -219,16 +228,13 @@ void own_process(const process::File& file, bool is_to_wake) {
   }
 }
 
-void describe_worker(BackgroundWorker& worker, bool is_static) {
-  worker = {};
-  strlcpy(worker.bgw_name, "batmap GPU owner", sizeof worker.bgw_name);
-  strlcpy(worker.bgw_type, "batmap GPU owner", sizeof worker.bgw_type);
-  strlcpy(worker.bgw_library_name, "$libdir/batmap", sizeof worker.bgw_library_name);
-  strlcpy(worker.bgw_function_name, "batmap_gpu_worker", sizeof worker.bgw_function_name);
-  worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
-  worker.bgw_start_time = BgWorkerStart_ConsistentState;
-  worker.bgw_restart_time = is_static ? 10 : BGW_NEVER_RESTART;
+/// @param is_static  the server starts it
+BackgroundWorker owner_worker(bool is_static) {
+  BackgroundWorker worker =
+      worker_of_library("batmap GPU owner", "batmap_gpu_worker", BGWORKER_SHMEM_ACCESS, BgWorkerStart_ConsistentState);
+  if (is_static) worker.bgw_restart_time = 10;
   worker.bgw_main_arg = BoolGetDatum(is_static);
+  return worker;
 }
 
 // ---- the session
@@ -245,8 +251,7 @@ bool has_owner(OwnerState& state) {
 bool start_worker() {
   bool is_started = false;
   server_call([&] {
-    BackgroundWorker worker;
-    describe_worker(worker, false);
+    BackgroundWorker worker = owner_worker(false);
     BackgroundWorkerHandle* handle;
     is_started = RegisterDynamicBackgroundWorker(&worker, &handle);
   });
@@ -268,8 +273,7 @@ bool has_gpu_program() { return access(program_path().c_str(), X_OK) == 0; }
 void register_gpu_process() {
   if (!process_shared_preload_libraries_in_progress || !settings.gpu_process || IsBinaryUpgrade) return;
   if (access(accelerator_path().c_str(), R_OK) != 0 || !has_gpu_program()) return;
-  BackgroundWorker worker;
-  describe_worker(worker, true);
+  BackgroundWorker worker = owner_worker(true);
   RegisterBackgroundWorker(&worker);
 }
 

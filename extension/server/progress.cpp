@@ -6,6 +6,7 @@
 #include "extension/server/boundary.h"
 #include "extension/server/budget.h"
 #include "extension/server/device_use.h"
+#include "extension/server/shared_memory.h"
 
 #include "extension/server/pg.h"
 
@@ -29,29 +30,18 @@ struct Entry {
 };
 
 Entry* entries;  // [MaxBackends], see own_slot()
-shmem_request_hook_type previous_request;
-shmem_startup_hook_type previous_startup;
 
-Size memory_bytes() { return mul_size(static_cast<Size>(MaxBackends), sizeof(Entry)); }
+Size entries_bytes() { return mul_size(static_cast<Size>(MaxBackends), sizeof(Entry)); }
 
-void request_memory() {
-  if (previous_request != nullptr) previous_request();
-  RequestAddinShmemSpace(add_size(memory_bytes(), budget_shared_bytes()));
+void attach_entries(void* memory, bool is_new) {
+  entries = static_cast<Entry*>(memory);
+  for (int slot = 0; is_new && slot < MaxBackends; ++slot) {
+    entries[slot] = {};
+    SpinLockInit(&entries[slot].lock);
+  }
 }
 
-void attach_memory() {
-  if (previous_startup != nullptr) previous_startup();
-  bool found;
-  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-  entries = static_cast<Entry*>(ShmemInitStruct("batmap progress", memory_bytes(), &found));
-  if (!found)
-    for (int slot = 0; slot < MaxBackends; ++slot) {
-      entries[slot] = {};
-      SpinLockInit(&entries[slot].lock);
-    }
-  attach_budget();
-  LWLockRelease(AddinShmemInitLock);
-}
+constexpr SharedPart kEntriesPart = {"batmap progress", entries_bytes, attach_entries};
 
 Entry* own_entry() {
   const int slot = entries == nullptr ? -1 : own_slot();
@@ -81,11 +71,7 @@ const char* phase_name(Phase phase) {
 }  // namespace
 
 void request_progress_memory() {
-  if (!process_shared_preload_libraries_in_progress) return;
-  previous_request = shmem_request_hook;
-  shmem_request_hook = request_memory;
-  previous_startup = shmem_startup_hook;
-  shmem_startup_hook = attach_memory;
+  if (process_shared_preload_libraries_in_progress) request_shared_part(kEntriesPart);
 }
 
 void ProgressReport::start(const char* operation) {

@@ -22,6 +22,7 @@
 #include "extension/input/arguments.h"
 #include "extension/input/gap_list.h"
 #include "extension/server/own_statement.h"
+#include "extension/server/subtransaction.h"
 #include "extension/streams/run_stream.h"
 #include "extension/types/episode_counts_datum.h"
 #include "extension/types/itemset_counts_datum.h"
@@ -353,19 +354,16 @@ struct SpreadCall {
 /// @return a copy in the current context; 0: NULL
 Datum run_spread(Spread& spread) {
   const MemoryContext caller = CurrentMemoryContext;
-  const ResourceOwner owner = CurrentResourceOwner;
   const MemoryContext context = AllocSetContextCreate(caller, "batmap parts", ALLOCSET_DEFAULT_SIZES);
   SpreadCall* const call = ContextOwned<SpreadCall>::reserve(context)->emplace();
   call->progress.start(spread.operation);
   const bool has_servers = spread.servers != NIL;
   const Oid table = has_servers ? InvalidOid : find_spread_table(spread.source.table);
   const Oid right = has_servers || spread.right == nullptr ? InvalidOid : find_spread_table(spread.right->table);
-  PartCalls* volatile calls = nullptr;
-  volatile Datum result = 0;
-  BeginInternalSubTransaction(nullptr);
+  PartCalls* calls = nullptr;
+  Datum result = 0;
   MemoryContextSwitchTo(context);
-  PG_TRY();
-  {
+  ErrorData* const error = error_of([&] {
     SPI_connect();
     const int settings = NewGUCNestLevel();
     set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
@@ -383,22 +381,12 @@ Datum run_spread(Spread& spread) {
     }
     AtEOXact_GUC(true, settings);
     SPI_finish();
-    ReleaseCurrentSubTransaction();
-    MemoryContextSwitchTo(caller);
-    CurrentResourceOwner = owner;
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(caller);
-    ErrorData* const error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-    MemoryContextSwitchTo(caller);
-    CurrentResourceOwner = owner;
-    if (calls != nullptr) const_cast<PartCalls*>(calls)->abandon();
+  });
+  MemoryContextSwitchTo(caller);
+  if (error != nullptr) {
+    if (calls != nullptr) calls->abandon();
     ReThrowError(error);
   }
-  PG_END_TRY();
   MemoryContextDelete(context);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "extension/server/own_statement.h"
+#include "extension/server/subtransaction.h"
 
 #include "extension/server/pg.h"
 
@@ -78,28 +79,12 @@ char* value_of(const char* statement, const char* first, const char* second = nu
 
 /// Runs a statement whose errors do not matter, in a subtransaction of its own.
 void try_statement(const char* text) {
-  const MemoryContext caller = CurrentMemoryContext;
-  const ResourceOwner owner = CurrentResourceOwner;
-  const uint32 held = InterruptHoldoffCount;  // an error sets it to 0
-  BeginInternalSubTransaction(nullptr);
-  MemoryContextSwitchTo(caller);
-  PG_TRY();
-  {
+  ErrorData* const error = error_of([&] {
     SPI_connect();
     run_statement(text, true);
     SPI_finish();
-    ReleaseCurrentSubTransaction();
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(caller);
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-    InterruptHoldoffCount = held;
-  }
-  PG_END_TRY();
-  MemoryContextSwitchTo(caller);
-  CurrentResourceOwner = owner;
+  });
+  if (error != nullptr) FreeErrorData(error);
 }
 
 }  // namespace
