@@ -34,7 +34,7 @@ __device__ void visit_row(const TiledBits& bits, uint32_t item, Visit visit) {
 }
 
 __global__ void count_bits(TiledBits bits, uint32_t* supports) {
-  const uint32_t item = (blockIdx.x * kThreads + threadIdx.x) / 32;
+  const auto item = static_cast<uint32_t>((blockIdx.x * uint64_t{kThreads} + threadIdx.x) / 32);
   if (item >= bits.items) return;
   const unsigned char* const rows = bits.block(item / kBlockItems, 0);
   uint32_t count = 0;

@@ -65,7 +65,8 @@ __global__ void walk(EpisodeWalks job) {
       const int64_t entry_start = __shfl_sync(kAll, start, entry);
       const uint32_t last = __shfl_sync(kAll, end, entry);
       for (uint32_t event = __shfl_sync(kAll, begin, entry) + lane; event - lane < last; event += 32) {
-        const uint32_t symbol = event < last ? job.symbols[event] : UINT32_MAX;
+        // The session that sent the symbols may have changed them after they were checked.
+        const uint32_t symbol = event < last ? min(job.symbols[event], job.symbol_count - 1) : UINT32_MAX;
         const unsigned alike = __match_any_sync(kAll, symbol);
         if (symbol != UINT32_MAX && lane + 1 == static_cast<uint32_t>(__ffs(static_cast<int>(alike))) &&
             last_ends[symbol] < entry_start) {

@@ -406,7 +406,9 @@ void EventStreams::group_rows(EventLog log, Grouping& grouping) {
   log.clear();
   grouping.add_totals(spans);
   spans.reset();
-  for (const Row& row : rows) grouping.count_event(row.event);
+  in_parts(rows.size(), options.cancel, [&](size_t first, size_t last) {
+    for (size_t k = first; k < last; ++k) grouping.count_event(rows[k].event);
+  });
   grouping.keep_events(events);
   grouping.count_times([&](const auto& add) {
     in_parts(rows.size(), options.cancel, [&](size_t first, size_t last) {

@@ -108,7 +108,8 @@ KnownItemsets ItemsetParts::find(const ItemsetQuery& query, uint64_t min_count) 
   if (query.target == ItemsetTarget::kAll || query.target == ItemsetTarget::kGenerators) all.max_length = query.max_length;
   if (query.target != ItemsetTarget::kGenerators) all.include = query.include;
   const KeptItems kept =
-      keep_items(parts_.totals(), {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options_);
+      keep_items(parts_.totals(),
+                 {.min_rows = min_count, .include = query.include, .exclude = query.exclude, .only = query.only}, options_);
   known.leading = kept.pairs.leading;
   occurrences_ = kept.occurrences;
   known.values = values_of(kept, parts_.totals(), options_);
@@ -158,7 +159,8 @@ ItemsetForecast forecast_of_parts(const RowPartitions& rows, std::span<const uin
   if (min_count > transactions) return {};
   parts.join_below(share_of(ItemsetParts::kMinPartCount, transactions, min_count));
   const KeptItems kept =
-      keep_items(parts.totals(), {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options);
+      keep_items(parts.totals(),
+                 {.min_rows = min_count, .include = query.include, .exclude = query.exclude, .only = query.only}, options);
   record.items_kept = kept.size;
   record.occurrences = kept.occurrences;
   Buffer<int64_t> values = values_of(kept, parts.totals(), options);

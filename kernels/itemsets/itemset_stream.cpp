@@ -32,7 +32,7 @@ class ItemsetStream::BranchSink final : public ItemsetSink {
   size_t branch_ = 0;
 };
 
-/// Keeps the answers of a branch behind those already known, until there is no room for more.
+/// Keeps the steps of a branch behind those already known, until there is no room for more.
 class ItemsetStream::PassSink final : public ItemsetSink {
  public:
   struct IsFull {};
@@ -40,14 +40,12 @@ class ItemsetStream::PassSink final : public ItemsetSink {
   explicit PassSink(ItemsetStream& stream) : stream_(stream) {}
   void begin() { skip_ = stream_.known_; }
   void take(std::span<const ItemsetStep> steps) override {
-    for (const ItemsetStep& step : steps) {
-      if (skip_ > 0) {
-        skip_ -= step.support != 0;
-        continue;
-      }
+    const auto skipped = static_cast<size_t>(std::min<uint64_t>(skip_, steps.size()));
+    skip_ -= skipped;
+    for (const ItemsetStep& step : steps.subspan(skipped)) {
       if (stream_.pass_.size() == stream_.pass_room_) throw IsFull{};
       stream_.pass_.push_back(step);
-      stream_.known_ += step.support != 0;
+      ++stream_.known_;
     }
   }
 

@@ -6,10 +6,9 @@
 // does not depend on the number of threads. The search runs in threads of its own even if it may use only one.
 //
 // Where no thread is available, the puller searches by itself. A search cannot be suspended, so the puller searches a
-// branch in passes. Each pass keeps as many answers as it has room for; the next pass begins the branch again and skips
-// what is known. A pass has room for four times as many answers as the one before, up to a quarter of the free memory.
+// branch in passes. Each pass keeps as many steps as it has room for; the next pass begins the branch again and skips
+// what is known. A pass has room for four times as many steps as the one before, up to a quarter of the free memory.
 // So most branches take one pass, and a branch that fits into memory costs at most a third more than with a thread.
-// branches take one pass, and a branch that fits into memory costs at most a third more than with a thread.
 #pragma once
 
 #include <atomic>
@@ -86,7 +85,7 @@ class ItemsetStream {
   GrowingBuffer<ItemsetStep> pass_;  // steps of the front branch
   size_t handed_over_ = 0;           // how many of them
   size_t pass_room_ = 0;             // room of the last pass over the front branch; 0: none yet
-  uint64_t known_ = 0;               // answers of the front branch up to the end of the pass
+  uint64_t known_ = 0;               // steps of the front branch up to the end of the pass
   bool branch_ends_ = false;         // the pass reached the end of the branch
   std::unique_ptr<PassSink> sink_;
   ItemsetRun::Searcher searcher_;  // empty: to be made

@@ -345,6 +345,7 @@ void AllPairsRun::look_at_elements(Costs& costs) {
   RankedSets ranked = rank_elements(input_->sets, input_->order, costs.element_bound, *query_.kernels.sets, options_);
   set_counting_costs(costs, static_cast<double>(ranked.frequencies.size()), ranked.pair_instances());
   prefix_ = std::make_unique<PrefixCounter>(std::move(ranked), min_count_, query_.min_jaccard.value_or(0), options_);
+  if (query_.way) return;  // an estimate may take as long as counting
   costs.prefix = build_ms + prefix_->expected_ms() / options_.threads;
   costs.prefix_fits = true;
 }

@@ -2,6 +2,7 @@
 #include "pairs/item_groups.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "core/poll.h"
 #include "relation/chunk.h"
@@ -9,6 +10,7 @@
 namespace batmap {
 
 void ItemGroups::add(int64_t item, uint32_t group) {
+  assert(group <= sizes_.size());
   members_.push_back({item, group});
   if (group == sizes_.size())
     sizes_.push_back(1);

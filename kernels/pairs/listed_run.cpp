@@ -129,7 +129,9 @@ void ListedRun::count_tids(const std::vector<ChunkView>& chunks, KeyCodes& tids)
 void ListedRun::group_rows(const ListedInput& input) {
   MemoryMeter& meter = *options_.memory;
   Buffer<uint8_t> is_listed(meter, items_, Fill::kZero);
-  for (size_t k = 0; k < size_; ++k) is_listed[entries_[k].marked] = is_listed[entries_[k].probed] = 1;
+  in_parts(size_, options_.cancel, [&](size_t first, size_t last) {
+    for (size_t k = first; k < last; ++k) is_listed[entries_[k].marked] = is_listed[entries_[k].probed] = 1;
+  });
   for (const uint8_t listed : is_listed) record_.items += listed;
 
   KeyBounds bounds;

@@ -39,7 +39,7 @@ struct PairSelection {
   std::function<bool(uint32_t rank)> has_partners = {};
   std::optional<int64_t> max_results;
   PairRanking ranking;   // for the top-k forms
-  bool ties = false;     // top_k, by support: all pairs with at least the support of the k-th, in no order
+  bool ties = false;     // top_k, by support: at least all pairs with the support of the k-th, in no order
   bool supports = true;  // answers have the supports of their items
   PairOrder order = PairOrder::kByValue;
   bool distinct_only = false;  // the threshold is handed over as the support of each pair

@@ -191,7 +191,9 @@ void PairSums::sort_by_transaction(Unmerged (&sides)[2]) {
       side.begin = Buffer<uint32_t>(meter, transactions_ + 1, Fill::kZero);
       // Counts, then where the next row of a transaction goes; in the end, where those of the next transaction begin.
       uint32_t* const at = side.begin.data() + 1;
-      for (const uint32_t code : own) ++at[code];
+      in_parts(own.size(), options_.cancel, [&](size_t begin, size_t end) {
+        for (const uint32_t code : own.subspan(begin, end - begin)) ++at[code];
+      });
       uint32_t before = 0;
       for (size_t code = 0; code < transactions_; ++code) {
         side.most_of_tid = std::max<uint64_t>(side.most_of_tid, at[code]);

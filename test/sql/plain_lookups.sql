@@ -19,8 +19,8 @@ CREATE TABLE hidden (prod int PRIMARY KEY, name text);
 INSERT INTO orders SELECT k, CASE WHEN k % 10 > 0 THEN 'land ' || k % 5 END, date '2024-01-01' + k % 40, k % 60 FROM generate_series(1, 900) k;
 -- an item without a product, names of several products and of one, a product without a name
 INSERT INTO products SELECT k, CASE WHEN k % 13 > 0 THEN 'name ' || CASE WHEN k < 30 THEN k ELSE k % 7 END END, 'kind ' || k % 4, k * 0.5 FROM generate_series(-3, 50) k;
-INSERT INTO wide SELECT prod, 'name ' || prod FROM products;
 INSERT INTO wide VALUES (9223372036854775807, 'largest');  -- the number of NULL among items
+INSERT INTO wide SELECT prod, 'name ' || prod FROM products;
 INSERT INTO days SELECT date '2024-01-01' + k, 'word ' || k % 9 FROM generate_series(0, 35) k;
 INSERT INTO loose SELECT prod, name FROM products;
 INSERT INTO loose SELECT NULL, 'nothing ' || k FROM generate_series(1, 5) k;

@@ -80,9 +80,9 @@ bool read_lookup(PlanState* plan, KeyKind key, KeyKind code, List* operators, Pl
   if (operators != NIL) found = tuple_codes_create(context, parent, ExecGetResultType(plan), 1, operators, call.meter);
   while (const TupleTableSlot* const row = next_slot(plan, 1 + list_length(operators))) {
     if (row->tts_isnull[0]) continue;
-    const int64_t group = found == nullptr ? 0 : tuple_code(*found, row->tts_values + 1, row->tts_isnull + 1);
     const int64_t item = own_key(key, row->tts_values[0]);
     if (item == kNullKey && code != KeyKind::kInt8) continue;  // no code of 32 bits is so large, but NULL has this number
+    const int64_t group = found == nullptr ? 0 : tuple_code(*found, row->tts_values + 1, row->tts_isnull + 1);
     if (group < 0 || !guarded_fits(true, [&] { groups.add(item, static_cast<uint32_t>(group)); })) return false;
   }
   return guarded_fits(true, [&] { groups.seal(call.options.cancel); });

@@ -186,7 +186,7 @@ class RuleForEachItem {
 
   void offer(uint32_t role, uint32_t support) {
     if (support < min_count_) return;
-    // As in RuleRun: a quotient that equals the bound rounds to the same double as the bound.
+    // As in RuleRun: a quotient that equals the bound rounds to the same double, as long as products are below 2^53.
     const ContingencyTable counts{.both = static_cast<double>(support),
                                   .a = static_cast<double>(lhs_support_),
                                   .b = static_cast<double>(item_support_[role]),

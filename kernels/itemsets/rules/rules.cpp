@@ -320,7 +320,7 @@ void RuleRun::Splitter::offer(uint32_t support) {
   const uint32_t lhs_support = run_.supports_->find(prefix_.sum() - rhs_sum).support;
   const uint32_t rhs_support = run_.supports_->find(rhs_sum).support;
   if (lhs_support < support || rhs_support < support) raise_incomplete();
-  // A quotient that equals the bound rounds to the same double as the bound.
+  // A quotient that equals the bound rounds to the same double as the bound, as long as products are below 2^53.
   const double confidence = static_cast<double>(support) / lhs_support;
   if (query_.min_confidence && confidence < *query_.min_confidence) return;
   const double lift = static_cast<double>(support) * static_cast<double>(run_.run_.transactions()) /

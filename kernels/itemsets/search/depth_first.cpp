@@ -219,7 +219,7 @@ void DepthFirst::extend_lists(const TransactionLists<Item>& lists, Item item, si
         uint64_t mask = 0;
         for (uint32_t k = 0; k < tail.length; ++k) mask |= positions[index_of(data[tail.begin + k])];
         if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // the support of single items is known
-        if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
+        poll_.after(uint64_t{tail.length} + 1);
       }
     };
     if (candidates <= kLeafItems) {

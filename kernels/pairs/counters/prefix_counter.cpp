@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/poll.h"
 #include "core/polled.h"
 #include "core/thread_team.h"
 #include "relation/key_codes.h"
@@ -178,12 +179,13 @@ void PrefixCounter::count_row(uint32_t a, uint32_t threshold, std::span<uint32_t
   const uint64_t length = prefix_length(size, min_common_with_larger(min_jaccard, min_count, size));
   const double max_size = min_jaccard > 0 ? static_cast<double>(size) / min_jaccard * (1 + 1e-12) : 0x1p62;
   const size_t first_found = out.size();
+  Poll poll(options_.cancel);
   for (uint64_t i = 0; i < length; ++i) {
     const Posting* at = index_.begin() + index_begin_[row[i]];
     const Posting* const end = index_.begin() + index_begin_[row[i] + 1];
     at = std::upper_bound(at, end, a, [](uint32_t set, const Posting& posting) { return set < posting.set; });
-    for (uint64_t polled = 1; at < end; ++at, ++polled) {
-      if (polled % kPollEvery == 0) options_.cancel.throw_if_requested();
+    for (; at < end; ++at) {
+      poll.after(1);
       const uint32_t b = at->set;
       const uint64_t other_size = supports_[b];
       if (static_cast<double>(other_size) > max_size) break;
@@ -226,6 +228,7 @@ void PrefixCounter::count_row(uint32_t a, uint32_t threshold, std::span<uint32_t
         }
       }
       work.merged += x + y;
+      poll.after(x + y);
       if (is_enough && common >= needed) out.push_back({a, b, common});
     }
   }

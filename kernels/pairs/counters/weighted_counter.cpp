@@ -3,10 +3,13 @@
 // support of an item is its count with itself, a sum of squares. Items are counted one by one, as in
 // horizontal_counter.cpp, with 64-bit counters. Source: ours. See pair_counter.h.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/poll.h"
+#include "core/polled.h"
 #include "core/thread_team.h"
 #include "pairs/counters/pair_counter.h"
 #include "pairs/counters/row_tasks.h"
@@ -87,9 +90,13 @@ class WeightedCounter final : public PairCounter {
     length_ = Buffer<uint32_t>(meter, slots);
     uint64_t to = 0;
     at = 0;
+    Poll poll(options_.cancel);
     for (size_t tid = 0; tid < slots; ++tid) {
-      if (tid % 4096 == 0) options_.cancel.throw_if_requested();
-      std::sort(ranks.data() + at, ranks.data() + end[tid]);
+      poll.after(end[tid] - at);
+      if (end[tid] - at < kPollEvery)
+        std::sort(ranks.data() + at, ranks.data() + end[tid]);
+      else
+        std::sort(ranks.data() + at, ranks.data() + end[tid], polled(options_.cancel, std::less<>()));
       const uint64_t first = to;
       for (; at < end[tid]; ++at) {
         if (to == first || occurrences_[to - 1].item != ranks[at]) occurrences_[to++] = {ranks[at], 0};
@@ -121,12 +128,15 @@ class WeightedCounter final : public PairCounter {
   template <typename Visit>
   void visit(Visit visit) {
     uint64_t begin = 0;
+    Poll poll(options_.cancel);
     for (size_t tid = 0; tid < length_.size(); ++tid) {
-      if (tid % 4096 == 0) options_.cancel.throw_if_requested();
       const uint64_t end = begin + length_[tid];
       uint64_t columns = begin;  // in a rectangle: where the columns begin
       while (columns < end && occurrences_[columns].item < pairs_.first_column) ++columns;
-      for (uint64_t at = begin; at < end; ++at) visit(occurrences_[at], std::max(at + 1, columns), end);
+      for (uint64_t at = begin; at < end; ++at) {
+        visit(occurrences_[at], std::max(at + 1, columns), end);
+        poll.after(1);
+      }
       begin = end;
     }
   }
@@ -145,13 +155,11 @@ class WeightedCounter final : public PairCounter {
   }
 
   void increment(uint32_t item, uint64_t* counters) {
-    uint64_t done = 0;
+    Poll poll(options_.cancel);
     for (const WeightedTail& tail : tails_of(item)) {
       for (const Occurrence& other : occurrences_.span().subspan(tail.begin, tail.length))
         counters[other.item] += uint64_t{tail.weight} * other.weight;
-      if ((done += tail.length + 1) < kPollEvery) continue;
-      done = 0;
-      options_.cancel.throw_if_requested();
+      poll.after(tail.length + 1);
     }
   }
 

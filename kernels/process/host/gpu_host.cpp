@@ -333,7 +333,8 @@ void Host::close(Channel& channel, uint64_t number, JobKind kind) {
     is_last = channel.session->jobs.empty();
   }
   {
-    const Running running(*this, channel, nullptr, false);
+    job->is_cancelled = true;  // another channel may be in a call
+    const Running running(*this, channel, job, false);
     const std::unique_lock lock(job->mutex);
     job->close();
   }

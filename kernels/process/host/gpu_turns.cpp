@@ -5,24 +5,37 @@
 
 namespace batmap::process {
 
+/// Counts a call that waits, also if memory ends meanwhile.
+class Turns::Waiting {
+ public:
+  explicit Waiting(Place& place) : place_(place) { ++place_.waiting_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { --place_.waiting_; }
+
+ private:
+  Place& place_;
+};
+
 bool Turns::enter(Place& place, const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
   if (!place.has_turn_ || is_over(place)) {
-    ++place.waiting_;
     bool is_stopped = false;
-    for (;;) {
-      if (place.has_turn_ && is_over(place) && place.calls_ == 0) release(place);
-      if (!place.has_turn_ && !place.is_in_line_) {
-        line_.push_back(&place);
-        place.is_in_line_ = true;
+    {
+      const Waiting waiting(place);
+      for (;;) {
+        if (place.has_turn_ && is_over(place) && place.calls_ == 0) release(place);
+        if (!place.has_turn_ && !place.is_in_line_) {
+          line_.push_back(&place);
+          place.is_in_line_ = true;
+        }
+        hand_out();
+        if (place.has_turn_ && !is_over(place)) break;
+        is_stopped = stop();
+        if (is_stopped) break;
+        changed_.wait_for(lock, std::chrono::milliseconds(3));
       }
-      hand_out();
-      if (place.has_turn_ && !is_over(place)) break;
-      is_stopped = stop();
-      if (is_stopped) break;
-      changed_.wait_for(lock, std::chrono::milliseconds(3));
     }
-    --place.waiting_;
     if (is_stopped) {
       if (place.is_in_line_ && place.waiting_ == 0) {
         line_.erase(std::find(line_.begin(), line_.end(), &place));

@@ -49,6 +49,8 @@ class Turns {
   void give_up(Place& place);
 
  private:
+  class Waiting;
+
   bool is_over(const Place& place) const { return !line_.empty() && Clock::now() - place.since_ >= quantum_; }
   void release(Place& place);
   void hand_out();

@@ -157,21 +157,30 @@ class Host::Running {
       channel_.call_began = now_ms();  // who waits does not hang
       return Job::stop(job_);
     };
-    has_turn_ = host.turns_.enter(channel.session->place, stop);
+    try {
+      has_turn_ = host.turns_.enter(channel.session->place, stop);
+    } catch (...) {
+      forget();
+      throw;
+    }
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
     if (has_turn_) host_.turns_.leave(channel_.session->place);
-    std::shared_ptr<Job> job;  // is not destroyed under the lock
-    const std::lock_guard lock(host_.watch_mutex_);
-    host_.running_.erase(std::find(host_.running_.begin(), host_.running_.end(), &channel_));
-    job = std::move(channel_.job);
+    forget();
   }
   /// @return whether the call may be made; if not, it was cancelled
   bool has_turn() const { return has_turn_; }
 
  private:
+  void forget() {
+    std::shared_ptr<Job> job;  // is not destroyed under the lock
+    const std::lock_guard lock(host_.watch_mutex_);
+    host_.running_.erase(std::find(host_.running_.begin(), host_.running_.end(), &channel_));
+    job = std::move(channel_.job);
+  }
+
   Host& host_;
   Channel& channel_;
   Job* job_;

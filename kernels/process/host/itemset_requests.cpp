@@ -4,9 +4,41 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace batmap::process::host {
+
+namespace {
+
+/// Receives itemsets from the module into memory that no session can write to.
+struct OwnItemsets {
+  std::unique_ptr<JoinedItemset[]> data;
+  size_t size = 0;
+
+  static JoinedItemset* room(void* arg, size_t size) {
+    auto& own = *static_cast<OwnItemsets*>(arg);
+    own.data.reset(new (std::nothrow) JoinedItemset[size]);
+    own.size = size;
+    return own.data.get();
+  }
+};
+
+/// The level that an extension with `push` has made. It has rows if two of its itemsets have one parent, because only those can
+/// be joined.
+ItemsetLevel pushed_level(const OwnItemsets& found, uint32_t fold_support) {
+  ItemsetLevel level{.size = 0, .is_extendable = true, .has_rows = false};
+  uint64_t parent = UINT64_MAX;
+  for (size_t i = 0; i < found.size; ++i) {
+    if (found.data[i].support == fold_support) continue;
+    ++level.size;
+    level.has_rows |= found.data[i].parent == parent;
+    parent = found.data[i].parent;
+  }
+  return level;
+}
+
+}  // namespace
 
 void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays, Reply& reply) {
   const DeviceItemsetApi& api = *api_->itemsets;
@@ -30,7 +62,7 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
     about.stop = Job::stop;
     open(channel, JobKind::kItemsets, reply, [&](Job& job) {
       about.stop_arg = &job;
-      job.levels.push_back(items);
+      job.levels.push_back({items, true, true});
       DeviceItemsets* itemsets = nullptr;
       const AcceleratorStatus status = api.open(&about, &itemsets, &reply.why);
       job.handle = itemsets;
@@ -49,21 +81,29 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
   const std::unique_lock alone(job->mutex);
   require(job->handle != nullptr && !job->levels.empty(), "the job is closed");
   auto* const itemsets = static_cast<DeviceItemsets*>(job->handle);
-  const uint64_t top = job->levels.back();
+  const ItemsetLevel top = job->levels.back();
   switch (request.op) {
     case Op::kExtend: {
       const DeviceExtension step = *arrays.next<DeviceExtension>(1);
-      require(step.first <= step.last && step.last <= top, "a range of parents");
-      Answers<JoinedItemset> found{channel};
-      const DeviceItemsetSink sink{Answers<JoinedItemset>::room, &found};
+      require(top.is_extendable && step.first <= step.last && step.last <= top.size, "a range of parents");
       uint64_t candidates = 0;
-      reply.status = api.extend(itemsets, &step, &sink, &candidates, &reply.why);
+      if (step.push == 0) {
+        Answers<JoinedItemset> found{channel};
+        const DeviceItemsetSink sink{Answers<JoinedItemset>::room, &found};
+        reply.status = api.extend(itemsets, &step, &sink, &candidates, &reply.why);
+        reply.bytes = found.size * sizeof(JoinedItemset);
+      } else {  // the module reads what it has found again
+        OwnItemsets found;
+        const DeviceItemsetSink sink{OwnItemsets::room, &found};
+        reply.status = api.extend(itemsets, &step, &sink, &candidates, &reply.why);
+        if (reply.status != AcceleratorStatus::kOk) return;
+        job->levels.push_back(pushed_level(found, step.fold_support));
+        reply.bytes = found.size * sizeof(JoinedItemset);
+        auto* const answer = reinterpret_cast<JoinedItemset*>(channel.answer(reply.bytes));
+        if (answer == nullptr) throw std::bad_alloc();
+        std::copy_n(found.data.get(), found.size, answer);
+      }
       reply.values[0] = candidates;
-      reply.bytes = found.size * sizeof(JoinedItemset);
-      if (reply.status != AcceleratorStatus::kOk || step.push == 0) return;
-      const auto folded = std::count_if(found.data, found.data + found.size,
-                                        [&](const JoinedItemset& itemset) { return itemset.support == step.fold_support; });
-      job->levels.push_back(found.size - static_cast<uint64_t>(folded));
       return;
     }
     case Op::kCountJoined:
@@ -71,13 +111,14 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
       const uint64_t size = request.args[0];
       const auto* const given = arrays.next<JoinedItemset>(size);
       std::vector<JoinedItemset> joined(given, given + size);
+      require(size == 0 || top.has_rows, "a level without rows");
       for (uint64_t i = 0; i < size; ++i) {
-        require(joined[i].parent < joined[i].other && joined[i].other < top, "an itemset outside of the level");
+        require(joined[i].parent < joined[i].other && joined[i].other < top.size, "an itemset outside of the level");
         require(i == 0 || request.op != Op::kPush || joined[i].parent >= joined[i - 1].parent, "itemsets out of order");
       }
       if (request.op == Op::kPush) {
         reply.status = api.push(itemsets, joined.data(), size, &reply.why);
-        if (reply.status == AcceleratorStatus::kOk) job->levels.push_back(size);
+        if (reply.status == AcceleratorStatus::kOk) job->levels.push_back({size, false, size > 0});
         return;
       }
       auto* const supports = reinterpret_cast<uint32_t*>(channel.answer(size * sizeof(uint32_t)));
@@ -92,7 +133,7 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
       job->levels.pop_back();
       return api.pop(itemsets);
     case Op::kDropLower:
-      for (size_t k = 0; k + 1 < job->levels.size(); ++k) job->levels[k] = 0;
+      for (size_t k = 0; k + 1 < job->levels.size(); ++k) job->levels[k].has_rows = job->levels[k].is_extendable = false;
       return api.drop_lower(itemsets);
     case Op::kRoom: reply.values[0] = api.room(itemsets); return;
     case Op::kItemsetTimes: {

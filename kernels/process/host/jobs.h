@@ -63,6 +63,13 @@ struct Axis {
   SentParts symbols;
 };
 
+/// What the module has of a level of itemsets.
+struct ItemsetLevel {
+  uint64_t size;
+  bool is_extendable;  // it can be extended; one that was pushed cannot
+  bool has_rows;       // its itemsets can be joined
+};
+
 /// A job of the module, and what is known of it, so that requests can be checked.
 struct Job {
   Job(const AcceleratorApi& table, JobKind what) : api(table), kind(what) {}
@@ -104,8 +111,8 @@ struct Job {
   // Episodes
   std::vector<Axis> axes;
   bool has_order = false;
-  // Itemsets: sizes of the levels; of those whose rows are gone 0
-  std::vector<uint64_t> levels;
+  // Itemsets
+  std::vector<ItemsetLevel> levels;
 };
 
 }  // namespace batmap::process::host

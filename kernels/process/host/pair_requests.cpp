@@ -46,7 +46,7 @@ void Host::add_rows(Channel& channel, const Request& request, Job& job, Reply& r
 void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, Reply& reply) {
   if (request.op == Op::kOpenPairs) {
     DevicePairJob given = *arrays.next<DevicePairJob>(1);
-    require(given.items > 0 && given.items <= kMaxItems && given.leading <= given.items && given.first_column <= given.items,
+    require(given.items > 0 && given.items <= kMaxItems && given.leading <= given.items && given.first_column < given.items,
             "items");
     require(given.method == DeviceMethod::kBitmap || given.method == DeviceMethod::kHorizontal ||
                 given.method == DeviceMethod::kBatmap || given.method == DeviceMethod::kLists,

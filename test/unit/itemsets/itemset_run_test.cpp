@@ -397,6 +397,35 @@ TEST(ItemsetStream, MaxResultsReachedExactlyIsNotTruncated) {
   EXPECT_EQ(truncated.cause, Truncation::kNone);
 }
 
+struct NoThreads final : ThreadBudget {
+  size_t take(size_t) noexcept override { return 0; }
+  void give_back(size_t) noexcept override {}
+};
+
+/// Long runs of steps between two answers do not fit into a pass.
+TEST(ItemsetStream, EndsWithoutThreadsWhereFewStepsAreAnswers) {
+  constexpr int64_t kItems = 18;  // transaction k has all items but k
+  std::vector<TidItem> rows;
+  for (int64_t tid = 0; tid < kItems; ++tid)
+    for (int64_t item = 0; item < kItems; ++item)
+      if (item != tid) rows.push_back({tid, item});
+  ItemsetQuery query;
+  query.min_count = 1;
+  query.min_length = kItems - 1;
+  query.timeout_ms = 60000;
+  MemoryMeter meter(uint64_t{2} << 20);
+  NoThreads none;
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}, .helpers = &none};
+  const PackedRows packed(rows);
+  ItemsetRun run(packed.chunks(), {}, query, options);
+  ItemsetStream stream(run, options);
+  std::vector<ItemsetStep> batch;
+  while (stream.next(batch)) {
+  }
+  EXPECT_EQ(stream.truncation().cause, Truncation::kNone);
+  EXPECT_EQ(stream.results(), uint64_t{kItems});
+}
+
 TEST(ItemsetStream, StopsAfterTheTimeout) {
   const PackedRows packed(endless());
   ItemsetQuery query;

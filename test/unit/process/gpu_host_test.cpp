@@ -25,14 +25,18 @@ constexpr uint32_t kSetSize = 300;
 /// One channel, without the client.
 class RawChannel {
  public:
-  explicit RawChannel(const GpuProcess& gpu) : socket_(process::connect_to(gpu.socket())) {
+  /// @param session  the channel is to be one more of its session
+  explicit RawChannel(const GpuProcess& gpu, const RawChannel* session = nullptr)
+      : socket_(process::connect_to(gpu.socket())) {
     memory_ = process::SharedMemory::create(process::kChannelBytes);
     process::Request hello;
+    if (session != nullptr) std::copy_n(session->key_.begin(), 2, hello.args);
     process::File none;
     if (!process::send_packet(socket_.number(), &hello, sizeof hello, memory_.file()) ||
         process::receive_packet(socket_.number(), &reply_, sizeof reply_, none) != sizeof reply_ ||
         reply_.status != AcceleratorStatus::kOk)
       ADD_FAILURE() << "no channel: " << reply_.why.text;
+    std::copy_n(reply_.values, 2, key_.begin());
   }
   uint32_t* words() { return reinterpret_cast<uint32_t*>(memory_.data() + process::kHeaderBytes); }
   process::Reply& reply() { return reply_; }
@@ -48,6 +52,7 @@ class RawChannel {
   process::File socket_;
   process::SharedMemory memory_;
   process::Reply reply_;
+  std::array<uint64_t, 2> key_;
 };
 
 /// A valid request, with its arrays in the area. Jobs are the first of the session of their kind.
@@ -160,7 +165,8 @@ TEST_F(GpuHost, ValidRequestsAreTaken) {
   ASSERT_TRUE(channel.ask(valid(Op::kCountEpisodes, 2, channel)));
   EXPECT_STREQ(channel.reply().why.text, "the GPU process refused a damaged request: the order was not sent");
   expect_taken(Op::kOpenItemsets, 0);
-  for (const Op op : {Op::kCountJoined, Op::kPush, Op::kExtend, Op::kPop, Op::kDropLower, Op::kRoom}) expect_taken(op, 3);
+  for (const Op op : {Op::kCountJoined, Op::kPush, Op::kPop, Op::kExtend, Op::kCountJoined, Op::kDropLower, Op::kRoom})
+    expect_taken(op, 3);
   expect_taken(Op::kCloseItemsets, 3);
   ASSERT_TRUE(channel.ask(valid(Op::kExtend, 3, channel)));
   EXPECT_STREQ(channel.reply().why.text, "the GPU process refused a damaged request: no such job");
@@ -289,6 +295,58 @@ TEST_F(GpuHost, SetsThatWereNotTakenHaveNoPlanes) {
     ASSERT_TRUE(channel.ask(valid(op, 1, channel)));
     EXPECT_EQ(channel.reply().status, AcceleratorStatus::kDeclined) << channel.reply().why.text;
   }
+  EXPECT_EQ(gpu.end(), process::kExitEnded);
+}
+
+TEST_F(GpuHost, LevelsOfItemsetsAreUsedAsTheyWereMade) {
+  GpuProcess gpu;
+  RawChannel channel(gpu);
+  const auto answer = [&](const process::Request& request) {
+    EXPECT_TRUE(channel.ask(request));
+    return channel.reply().status == AcceleratorStatus::kOk ? std::string() : std::string(channel.reply().why.text);
+  };
+  const auto extend = [&](uint32_t first, uint32_t last) {
+    const process::Request request = valid(Op::kExtend, 1, channel);
+    const DeviceExtension step{first, last, 1, 0, 4, 0, 1};
+    std::memcpy(channel.words(), &step, sizeof step);
+    return answer(request);
+  };
+  const std::string damaged = "the GPU process refused a damaged request: ";
+  // Items 0 and 1 have nothing in common, item 2 has something with both, item 3 has nothing.
+  process::Request open = valid(Op::kOpenItemsets, 0, channel);
+  auto* const rows = reinterpret_cast<uint64_t*>(reinterpret_cast<std::byte*>(channel.words()) + sizeof(DevicePlane));
+  std::fill_n(rows, 32, 0);
+  rows[0] = rows[8 + 1] = rows[16] = rows[16 + 1] = 15;
+  ASSERT_EQ(answer(open), "");
+  EXPECT_EQ(answer(valid(Op::kPush, 1, channel)), "");
+  EXPECT_EQ(extend(0, 1), damaged + "a range of parents") << "what was pushed cannot be extended";
+  EXPECT_EQ(answer(valid(Op::kPop, 1, channel)), "");
+  ASSERT_EQ(extend(0, 3), "");
+  ASSERT_EQ(channel.reply().bytes, 2 * sizeof(JoinedItemset)) << "they have different parents";
+  process::Request join = valid(Op::kCountJoined, 1, channel);
+  join.args[0] = 1;
+  EXPECT_EQ(answer(join), damaged + "a level without rows");
+  join.op = Op::kPush;
+  EXPECT_EQ(answer(join), damaged + "a level without rows");
+  EXPECT_EQ(extend(0, 2), "") << "nothing is found";
+  EXPECT_EQ(gpu.end(), process::kExitEnded);
+}
+
+TEST_F(GpuHost, AJobIsClosedWhileAnotherChannelUsesIt) {
+  FakeAccelerator::state().stalls = true;  // until the job is cancelled
+  GpuProcess gpu([](process::HostOptions& options) { options.hung_ms = 500; });
+  RawChannel one(gpu);
+  RawChannel two(gpu, &one);
+  for (const auto& [op, job] : {std::pair{Op::kOpenPairs, 0}, {Op::kAddRows, 1}, {Op::kBuild, 1}})
+    ASSERT_TRUE(one.ask(valid(op, static_cast<uint64_t>(job), one)));
+  std::thread counting([&] { EXPECT_TRUE(one.ask(valid(Op::kCountRows, 1, one))); });
+  const auto runs = [&] { return static_cast<uint32_t>(two.reply().values[1 + kMaxDevices]) > 0; };
+  while (two.ask(valid(Op::kStatus, 0, two)) && !runs()) {
+  }
+  EXPECT_TRUE(two.ask(valid(Op::kClosePairs, 1, two)));
+  counting.join();
+  EXPECT_EQ(one.reply().status, AcceleratorStatus::kCancelled);
+  EXPECT_EQ(two.reply().status, AcceleratorStatus::kOk) << two.reply().why.text;
   EXPECT_EQ(gpu.end(), process::kExitEnded);
 }
 
