@@ -9,26 +9,36 @@ namespace batmap::pg {
 
 namespace {
 
-enum class Subscription { kNone, kCopying, kReady };
+/// Which subscriptions write to a relation.
+struct Subscriptions {
+  int count;
+  Oid subscription;  // one of them
+  bool are_ready;    // none of them copies it
+};
 
-Subscription subscription_of(Oid relation) {
+Subscriptions subscriptions_of(Oid relation) {
   CatCList* const found = SearchSysCacheList1(SUBSCRIPTIONRELMAP, ObjectIdGetDatum(relation));
-  Subscription state = found->n_members > 0 ? Subscription::kReady : Subscription::kNone;
+  Subscriptions all{found->n_members, InvalidOid, true};
   for (int k = 0; k < found->n_members; ++k) {
     const auto* const form = reinterpret_cast<Form_pg_subscription_rel>(GETSTRUCT(&found->members[k]->tuple));
-    if (form->srsubstate != SUBREL_STATE_READY) state = Subscription::kCopying;
+    all.subscription = form->srsubid;
+    all.are_ready &= form->srsubstate == SUBREL_STATE_READY;
   }
   ReleaseSysCacheList(found);
-  return state;
+  return all;
 }
 
-/// Whether subscriptions write to some of companions and table, but not to all, or still copy one.
+/// Whether subscriptions write to companions, but not one and the same to all of them and the table, or one is still copied.
 bool is_partly_subscribed(const KeptTable& kept) {
   if (!is_subscribed(kept.companions)) return false;
+  const Subscriptions log = subscriptions_of(kept.companions.log);
+  const auto is_alike = [&](Oid relation) {
+    const Subscriptions own = subscriptions_of(relation);
+    return own.count == 1 && own.subscription == log.subscription && own.are_ready;
+  };
   // The rows of a partitioned table come to it or to its partitions.
-  return subscription_of(kept.companions.log) != Subscription::kReady ||
-         subscription_of(kept.companions.counts) != Subscription::kReady ||
-         (!kept.is_partitioned && subscription_of(kept.table) != Subscription::kReady);
+  return !is_alike(kept.companions.log) || !is_alike(kept.companions.counts) ||
+         (!kept.is_partitioned && !is_alike(kept.table));
 }
 
 void check_owner(Oid table) {
@@ -63,8 +73,9 @@ KeptTable checked_kept_table(Relation table) {
   if (is_partly_subscribed(kept))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the replication of the counts of table \"%s\" is not complete", RelationGetRelationName(table)),
-                    errdetail("A subscription must write to the table, to its kept counts and to their log."),
-                    errhint("pg_subscription_rel shows the state of each.")));
+                    errdetail("One subscription must write to the table, to its kept counts and to their log."),
+                    errhint("pg_subscription_rel shows the state of each. Counts and log must be empty when they are "
+                            "subscribed to.")));
   if (check_enable_rls(kept.table, kept.owner, true) == RLS_ENABLED)
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                     errmsg("row-level security of table \"%s\" applies to its owner", RelationGetRelationName(table)),
@@ -84,7 +95,7 @@ bool may_read_columns(const KeptTable& kept) {
 }  // namespace
 
 bool is_subscribed(const Companions& companions) {
-  return subscription_of(companions.log) != Subscription::kNone || subscription_of(companions.counts) != Subscription::kNone;
+  return subscriptions_of(companions.log).count > 0 || subscriptions_of(companions.counts).count > 0;
 }
 
 void check_kind(Relation table) {
@@ -146,7 +157,9 @@ Relation open_own_table(Oid oid, LOCKMODE lock) {
 }
 
 KeptTable kept_table_to_read(Oid oid) {
-  const Relation table = relation_open(oid, AccessShareLock);
+  const Relation table = try_relation_open(oid, AccessShareLock);
+  if (table == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", oid)));
   // Rights first, so that nothing else is told.
   if (!may_select(oid) && !may_select_any_column(oid))
     aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(table));

@@ -106,6 +106,10 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
     refuse_companion(companion, table_oid,
                      relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "it is temporary"
                                                                              : "it is unlogged, so a crash would empty it");
+  if (relation->rd_rel->relrowsecurity && relation->rd_rel->relforcerowsecurity)
+    refuse_companion(companion, table_oid, "row-level security applies to its owner");
+  if (relation->rd_rel->relhassubclass && find_inheritance_children(companion, NoLock) != NIL)
+    refuse_companion(companion, table_oid, "it has children");
   const TupleDesc has = RelationGetDescr(relation);
   bool same = has->natts == static_cast<int>(columns.size());
   int index = 0;

@@ -232,7 +232,7 @@ BATMAP_FUNCTION(batmap_keep_changes) {
   if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event) && !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
     check_children(trigger->tg_relation);
   const bool is_replica = SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA;
-  if (is_replica && is_subscribed(kept.companions)) PG_RETURN_POINTER(NULL);  // the log comes from the publisher
+  if (IsLogicalWorker() && is_subscribed(kept.companions)) PG_RETURN_POINTER(NULL);  // the log comes from the publisher
   if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) && !kept.is_partitioned)
     empty_companions(kept);
   else if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event) && (kept.is_partitioned || is_replica))

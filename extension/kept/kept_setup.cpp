@@ -240,6 +240,12 @@ bool has_leftovers(Relation table) {
   return false;
 }
 
+int hint_at_leftovers(Relation table) {
+  const char* const name = RelationGetRelationName(table);
+  return errhint("Drop what is left of the view %s_kept_rows and of the tables %s_kept_counts and %s_kept_log.", name, name,
+                 name);
+}
+
 bool lock_without_waiting(const Companions& companions) {
   for (const Oid companion : {companions.rows, companions.counts, companions.log})
     if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
@@ -313,13 +319,12 @@ BATMAP_FUNCTION(batmap_unkeep) {
   if (add_keep_triggers(table, objects) == 0)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
-                    errhint("batmap_kept lists the tables whose counts are kept.")));
+                    has_leftovers(table) ? hint_at_leftovers(table)
+                                         : errhint("batmap_kept lists the tables whose counts are kept.")));
   if (!is_kept && !is_copy && has_leftovers(table))
-    ereport(WARNING,
-            (errmsg("the kept counts of table \"%s\" are not whole: only their triggers are dropped",
-                    RelationGetRelationName(table)),
-             errhint("Drop what is left of the view %s_kept_rows and of the tables %s_kept_counts and %s_kept_log.",
-                     RelationGetRelationName(table), RelationGetRelationName(table), RelationGetRelationName(table))));
+    ereport(WARNING, (errmsg("the kept counts of table \"%s\" are not whole: only their triggers are dropped",
+                             RelationGetRelationName(table)),
+                      hint_at_leftovers(table)));
   const List* const relations =
       is_kept ? droppable_companions(table, companions, find_kept_table_quietly(table) != nullptr) : NIL;
   const ListCell* cell;

@@ -276,7 +276,7 @@ bool has_index(Relation table, AttrNumber column) {
     const Relation index = index_open(lfirst_oid(cell), AccessShareLock);
     const Form_pg_index form = index->rd_index;
     found |= form->indisvalid && form->indnkeyatts > 0 && form->indkey.values[0] == column &&
-             RelationGetIndexPredicate(index) == NIL &&
+             heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr) &&
              (index->rd_rel->relam == BTREE_AM_OID || index->rd_rel->relam == HASH_AM_OID);
     index_close(index, AccessShareLock);
   }

@@ -20,6 +20,7 @@ namespace {
 constexpr int kRestartSeconds = 5;  // after the launcher has ended
 constexpr int kMaxBackOff = 64;     // intervals between two tries in a database in which all merges fail
 constexpr int kRareVisits = 10;     // intervals between two looks at a database in which no counts are kept
+constexpr int kPatience = 5;        // intervals until the launcher goes on while a worker merges
 constexpr const char* kLockTimeout = "1s";
 constexpr int kInvalidDatabase = -2;  // pg_database.datconnlimit, after a DROP DATABASE that was interrupted
 
@@ -27,8 +28,9 @@ constexpr int kInvalidDatabase = -2;  // pg_database.datconnlimit, after a DROP 
 struct Shared {
   slock_t lock;
   uint32 announcements;  // kept tables that were made
-  // Of the last worker:
-  Oid database;  // that it has looked at; InvalidOid: none since the launcher set it
+  Oid visited;           // the database for whose worker the launcher waits
+  // Of that worker:
+  bool has_reported;
   bool has_kept_tables;
   bool has_failed;  // a merge has failed, and none has succeeded
 };
@@ -66,8 +68,9 @@ void tell_news(XactEvent event, void*) {
 struct Database {
   Oid oid;  // the key
   bool is_there;
-  int wait;      // intervals until the next visit
-  int failures;  // visits in a row in which all merges failed
+  int wait;                      // intervals until the next visit
+  int failures;                  // visits in a row in which all merges failed
+  BackgroundWorkerHandle* late;  // a worker that the launcher did not wait for; nullptr: none
 };
 
 /// Marks the databases that there are and adds new ones.
@@ -84,7 +87,10 @@ void find_databases(HTAB* databases) {
     if (!form->datallowconn || form->datistemplate || form->datconnlimit == kInvalidDatabase) continue;
     bool found;
     auto* const database = static_cast<Database*>(hash_search(databases, &form->oid, HASH_ENTER, &found));
-    if (!found) database->wait = database->failures = 0;
+    if (!found) {
+      database->wait = database->failures = 0;
+      database->late = nullptr;
+    }
     database->is_there = true;
   }
   table_endscan(scan);
@@ -108,10 +114,23 @@ bool sleep_on_latch(long ms) {
   return !ShutdownRequestPending;
 }
 
-/// Lets a worker merge in a database, and waits for its end. @return false if the launcher is to end
+bool has_ended(BackgroundWorkerHandle* worker) {
+  pid_t pid;
+  const BgwHandleStatus status = GetBackgroundWorkerPid(worker, &pid);
+  return status == BGWH_STOPPED || status == BGWH_POSTMASTER_DIED;
+}
+
+/// Lets a worker merge in a database, and waits for its end; but not for long, because it runs what the owners of filters have
+/// written, and other databases must not wait for that. @return false if the launcher is to end
 bool visit(Database& database) {
+  if (database.late != nullptr) {
+    if (!has_ended(database.late)) return true;
+    pfree(database.late);
+    database.late = nullptr;
+  }
   SpinLockAcquire(&shared->lock);
-  shared->database = InvalidOid;
+  shared->visited = database.oid;
+  shared->has_reported = false;
   SpinLockRelease(&shared->lock);
   BackgroundWorker worker =
       worker_of_library("batmap merge worker", "batmap_merge_worker",
@@ -122,10 +141,15 @@ bool visit(Database& database) {
   BackgroundWorkerHandle* handle;
   bool goes_on = true;
   if (RegisterDynamicBackgroundWorker(&worker, &handle)) {
-    pid_t pid;
-    BgwHandleStatus status;
-    while (goes_on && (status = GetBackgroundWorkerPid(handle, &pid)) != BGWH_STOPPED && status != BGWH_POSTMASTER_DIED)
+    const TimestampTz started = GetCurrentTimestamp();
+    while (goes_on && !has_ended(handle)) {
+      if (TimestampDifferenceExceeds(started, GetCurrentTimestamp(), kPatience * 1000 * settings.merge_interval_s)) {
+        ereport(LOG, (errmsg("batmap: merging kept counts in database %u takes long: other databases go on", database.oid)));
+        database.late = handle;
+        return true;
+      }
       goes_on = sleep_on_latch(1000);
+    }
     if (!goes_on) TerminateBackgroundWorker(handle);
     pfree(handle);
   } else {
@@ -133,9 +157,8 @@ bool visit(Database& database) {
                   errhint("Increase max_worker_processes.")));
   }
   SpinLockAcquire(&shared->lock);
-  const bool has_reported = shared->database == database.oid;
-  const bool has_failed = !has_reported || shared->has_failed;
-  const bool has_kept_tables = has_reported && shared->has_kept_tables;
+  const bool has_failed = !shared->has_reported || shared->has_failed;
+  const bool has_kept_tables = shared->has_reported && shared->has_kept_tables;
   SpinLockRelease(&shared->lock);
   database.failures = has_failed ? database.failures + 1 : 0;
   if (has_failed)
@@ -322,9 +345,11 @@ void batmap_merge_worker(Datum database) {
   pgstat_report_activity(STATE_IDLE, nullptr);
   pgstat_report_stat(true);
   SpinLockAcquire(&shared->lock);
-  shared->database = DatumGetObjectId(database);
-  shared->has_kept_tables = tables != NIL;
-  shared->has_failed = failed > 0 && merged == 0;
+  if (shared->visited == DatumGetObjectId(database)) {
+    shared->has_reported = true;
+    shared->has_kept_tables = tables != NIL;
+    shared->has_failed = failed > 0 && merged == 0;
+  }
   SpinLockRelease(&shared->lock);
   proc_exit(0);
 }

@@ -131,6 +131,17 @@ SELECT batmap_merge_kept('lines') > 0 AS merged;
 FETCH early;
 ROLLBACK;
 DELETE FROM lines WHERE receipt = 9301;
+-- the same in a function that has the snapshot of the cursor
+CREATE FUNCTION number_of_pairs() RETURNS bigint LANGUAGE plpgsql STABLE AS $$ BEGIN
+    RETURN (SELECT count(*) FILTER (WHERE q.product > 6000) FROM (SELECT a.product, b.product AS other, count(*) FROM lines a JOIN lines b USING (receipt) WHERE a.product < b.product GROUP BY 1, 2) q); END $$;
+CREATE FUNCTION opens_a_cursor() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE opened refcursor := 'opened'; BEGIN OPEN opened FOR SELECT number_of_pairs(); RETURN NULL; END $$;
+CREATE TRIGGER a_first AFTER INSERT ON lines FOR EACH STATEMENT EXECUTE FUNCTION opens_a_cursor();
+BEGIN;
+INSERT INTO lines VALUES (9302, 6001), (9302, 6002), (9302, 6003);
+FETCH ALL opened;
+ROLLBACK;
+DROP TRIGGER a_first ON lines;
+DROP FUNCTION opens_a_cursor, number_of_pairs;
 -- rescanned, in a subquery that runs once for each row
 SELECT k, (SELECT count(*) FROM (SELECT a.product, b.product, count(*) FROM lines a JOIN lines b USING (receipt) WHERE a.product < b.product GROUP BY 1, 2 HAVING count(*) >= k) q) AS pairs FROM generate_series(5, 25, 10) k;
 -- a trigger that does not fire: the rows are counted

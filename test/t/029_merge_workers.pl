@@ -100,6 +100,26 @@ sql('DROP EXTENSION batmap CASCADE; CREATE EXTENSION batmap; CREATE TABLE again 
 sql(q{SELECT batmap_keep('again', 'tid', 'item'); INSERT INTO again SELECT i, 'y' FROM generate_series(1, 9) i});
 ok(soon(q{SELECT count(*) = 0 FROM again_kept_log}), 'merging goes on after DROP EXTENSION and CREATE EXTENSION');
 
+# -- A worker that takes long holds up its own database only
+
+is(server('CREATE DATABASE slow'), 0, 'one more database');
+sql(q{
+    CREATE EXTENSION batmap;
+    CREATE TABLE lines (tid int PRIMARY KEY, item int);
+    CREATE FUNCTION waits_in_workers() RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+        IF (SELECT backend_type FROM pg_stat_activity WHERE pid = pg_backend_pid()) = 'batmap merge worker' THEN PERFORM pg_sleep(1000); END IF;
+        RETURN true; END $$;
+    SELECT batmap_keep('lines', 'tid', 'item', 'item > 0 OR waits_in_workers()');
+    INSERT INTO lines SELECT i, 0 FROM generate_series(1, 20) i}, 'slow');
+ok($node->wait_for_log(qr/takes long: other databases go on/), 'the launcher stops waiting');
+sql(q{INSERT INTO again SELECT 200 + i, 'y' FROM generate_series(1, 9) i});
+ok(soon(q{SELECT count(*) = 0 FROM again_kept_log}), 'and other databases are merged');
+my $slow = q{FROM pg_stat_activity WHERE backend_type = 'batmap merge worker' AND datname = 'slow'};
+is($node->safe_psql('postgres', "SELECT count(*) $slow"), '1', 'while one worker is in the slow one');
+sql(q{CREATE OR REPLACE FUNCTION waits_in_workers() RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT true'}, 'slow');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $slow");
+ok(soon(q{SELECT count(*) = 0 FROM lines_kept_log}, 'slow'), 'which is merged when its filter is mended');
+
 # -- The launcher ends and comes back; with the interval 0 it sleeps
 
 my $launcher = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'batmap merge launcher'};

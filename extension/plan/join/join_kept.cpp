@@ -124,7 +124,8 @@ const char* why_not_kept(Oid oid, const EState* estate) {
   int own = 1;
   for (Index k = 0; k < estate->es_range_table_size; ++k)
     own += estate->es_relations[k] != nullptr && RelationGetRelid(estate->es_relations[k]) == oid;
-  if (is_being_changed(table, own)) why = "a statement that changes the table is not complete";
+  if (is_being_changed(table, own) || may_miss_log(estate->es_snapshot))
+    why = "a statement that changes the table is not complete";
   if (why == nullptr && kept_table_or_none(table) == nullptr) why = "they are not in order";
   table_close(table, NoLock);
   return why;
