@@ -85,8 +85,8 @@ bool is_of_statement(int code) {
 
 bool succeeds(void (*attempt)(void* arg), void* arg) {
   if (IsInParallelMode() || !ActiveSnapshotSet()) return false;
-  const ErrorData* const error = error_of([&] { attempt(arg); });
-  if (error != nullptr && is_of_statement(error->sqlerrcode)) ReThrowError(const_cast<ErrorData*>(error));
+  ErrorData* const error = error_of([&] { attempt(arg); });
+  if (error != nullptr && is_of_statement(error->sqlerrcode)) ReThrowError(error);
   return error == nullptr;
 }
 

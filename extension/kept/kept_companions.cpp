@@ -66,6 +66,14 @@ bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
   return true;
 }
 
+/// Whether something of its owner can decide that a row is not written.
+bool may_refuse_rows(Relation relation) {
+  const TriggerDesc* const triggers = relation->trigdesc;
+  return relation->rd_rules != nullptr ||
+         (triggers != nullptr &&
+          (triggers->trig_insert_before_row || triggers->trig_update_before_row || triggers->trig_delete_before_row));
+}
+
 }  // namespace
 
 Oid tied_table(Oid relation) {
@@ -107,9 +115,12 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
                      relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "it is temporary"
                                                                              : "it is unlogged, so a crash would empty it");
   if (relation->rd_rel->relrowsecurity && relation->rd_rel->relforcerowsecurity)
-    refuse_companion(companion, table_oid, "row-level security applies to its owner");
+    refuse_companion(companion, table_oid, "row-level security applies to its owner",
+                     "ALTER TABLE ... NO FORCE ROW LEVEL SECURITY.");
   if (relation->rd_rel->relhassubclass && find_inheritance_children(companion, NoLock) != NIL)
-    refuse_companion(companion, table_oid, "it has children");
+    refuse_companion(companion, table_oid, "it has children", "ALTER TABLE ... NO INHERIT, or DROP TABLE of the children.");
+  if (kind == RELKIND_RELATION && may_refuse_rows(relation))
+    refuse_companion(companion, table_oid, "triggers or rules may refuse its rows", "Drop them.");
   const TupleDesc has = RelationGetDescr(relation);
   bool same = has->natts == static_cast<int>(columns.size());
   int index = 0;

@@ -20,15 +20,6 @@ namespace {
 
 constexpr uint64_t kPairsAPart = 32 * kPairsAChunk;  // of the first count, which is cut into chunks part by part: 32 MB
 
-/// To be called after a statement that writes one row of the counts: triggers and rules can make it write none.
-void check_one_written(const KeptTable& kept) {
-  if (SPI_processed == 1) return;
-  ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                  errmsg("\"%s\" has not taken a chunk of the counts of table \"%s\"", get_rel_name(kept.companions.counts),
-                         get_rel_name(kept.table)),
-                  errhint("Drop its triggers and rules.")));
-}
-
 void write_counts(const KeptTable& kept, const char* statement, int16 part, const CountsKey& low, const std::byte* bytes,
                   size_t size) {
   const char* const text = psprintf(statement, qualified_name(kept.companions.counts));
@@ -37,7 +28,6 @@ void write_counts(const KeptTable& kept, const char* statement, int16 part, cons
   if (size > 0) memcpy(VARDATA(value), bytes, size);
   Datum values[3] = {Int16GetDatum(part), datum_of_key(kept, low), PointerGetDatum(value)};
   run_on_companions(kept, text, false, 3, types, values);
-  check_one_written(kept);
 }
 
 constexpr const char* kInsert = "INSERT INTO %s VALUES ($1, $2, $3)";
@@ -49,7 +39,6 @@ void delete_chunk(const KeptTable& kept, const CountsKey& low) {
   run_on_companions(
       kept, psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
       false, 1, &type, &value);
-  check_one_written(kept);
 }
 
 /// Writes the chunks that a merge has made. @param was_there  whether the first one replaces a chunk

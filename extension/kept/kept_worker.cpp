@@ -21,18 +21,22 @@ constexpr int kRestartSeconds = 5;  // after the launcher has ended
 constexpr int kMaxBackOff = 64;     // intervals between two tries in a database in which all merges fail
 constexpr int kRareVisits = 10;     // intervals between two looks at a database in which no counts are kept
 constexpr int kPatience = 5;        // intervals until the launcher goes on while a worker merges
+constexpr int kMaxWorkers = 3;      // at a time
 constexpr const char* kLockTimeout = "1s";
 constexpr int kInvalidDatabase = -2;  // pg_database.datconnlimit, after a DROP DATABASE that was interrupted
+
+/// What a worker says when it ends.
+struct Report {
+  bool is_made;
+  bool has_kept_tables;
+  bool has_failed;  // a merge has failed, and none has succeeded
+};
 
 /// What launcher, workers and sessions tell each other.
 struct Shared {
   slock_t lock;
   uint32 announcements;  // kept tables that were made
-  Oid visited;           // the database for whose worker the launcher waits
-  // Of that worker:
-  bool has_reported;
-  bool has_kept_tables;
-  bool has_failed;  // a merge has failed, and none has succeeded
+  Report reports[kMaxWorkers];
 };
 
 Shared* shared;
@@ -67,11 +71,19 @@ void tell_news(XactEvent event, void*) {
 /// A database as the launcher remembers it.
 struct Database {
   Oid oid;  // the key
+  NameData name;
   bool is_there;
-  int wait;                      // intervals until the next visit
-  int failures;                  // visits in a row in which all merges failed
-  BackgroundWorkerHandle* late;  // a worker that the launcher did not wait for; nullptr: none
+  int wait;      // intervals until the next visit
+  int failures;  // visits in a row in which all merges failed
 };
+
+/// A worker that the launcher has started.
+struct Worker {
+  BackgroundWorkerHandle* handle;  // nullptr: none
+  Oid database;
+};
+
+Worker workers[kMaxWorkers];  // by the number of their reports
 
 /// Marks the databases that there are and adds new ones.
 void find_databases(HTAB* databases) {
@@ -87,10 +99,8 @@ void find_databases(HTAB* databases) {
     if (!form->datallowconn || form->datistemplate || form->datconnlimit == kInvalidDatabase) continue;
     bool found;
     auto* const database = static_cast<Database*>(hash_search(databases, &form->oid, HASH_ENTER, &found));
-    if (!found) {
-      database->wait = database->failures = 0;
-      database->late = nullptr;
-    }
+    if (!found) database->wait = database->failures = 0;
+    database->name = form->datname;
     database->is_there = true;
   }
   table_endscan(scan);
@@ -114,63 +124,86 @@ bool sleep_on_latch(long ms) {
   return !ShutdownRequestPending;
 }
 
-bool has_ended(BackgroundWorkerHandle* worker) {
+bool has_ended(const Worker& worker) {
   pid_t pid;
-  const BgwHandleStatus status = GetBackgroundWorkerPid(worker, &pid);
+  const BgwHandleStatus status = GetBackgroundWorkerPid(worker.handle, &pid);
   return status == BGWH_STOPPED || status == BGWH_POSTMASTER_DIED;
 }
 
-/// Lets a worker merge in a database, and waits for its end; but not for long, because it runs what the owners of filters have
-/// written, and other databases must not wait for that. @return false if the launcher is to end
-bool visit(Database& database) {
-  if (database.late != nullptr) {
-    if (!has_ended(database.late)) return true;
-    pfree(database.late);
-    database.late = nullptr;
-  }
-  SpinLockAcquire(&shared->lock);
-  shared->visited = database.oid;
-  shared->has_reported = false;
-  SpinLockRelease(&shared->lock);
-  BackgroundWorker worker =
-      worker_of_library("batmap merge worker", "batmap_merge_worker",
-                        BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds,
-                        BgWorkerStart_RecoveryFinished);
-  worker.bgw_main_arg = ObjectIdGetDatum(database.oid);
-  worker.bgw_notify_pid = MyProcPid;
-  BackgroundWorkerHandle* handle;
-  bool goes_on = true;
-  if (RegisterDynamicBackgroundWorker(&worker, &handle)) {
-    const TimestampTz started = GetCurrentTimestamp();
-    while (goes_on && !has_ended(handle)) {
-      if (TimestampDifferenceExceeds(started, GetCurrentTimestamp(), kPatience * 1000 * settings.merge_interval_s)) {
-        ereport(LOG, (errmsg("batmap: merging kept counts in database %u takes long: other databases go on", database.oid)));
-        database.late = handle;
-        return true;
-      }
-      goes_on = sleep_on_latch(1000);
-    }
-    if (!goes_on) TerminateBackgroundWorker(handle);
-    pfree(handle);
-  } else {
-    ereport(LOG, (errmsg("batmap: no background worker is free to merge kept counts"),
-                  errhint("Increase max_worker_processes.")));
-  }
-  SpinLockAcquire(&shared->lock);
-  const bool has_failed = !shared->has_reported || shared->has_failed;
-  const bool has_kept_tables = shared->has_reported && shared->has_kept_tables;
-  SpinLockRelease(&shared->lock);
+/// Decides when a database is visited again.
+void note_report(Database& database, const Report& report) {
+  const bool has_failed = !report.is_made || report.has_failed;
   database.failures = has_failed ? database.failures + 1 : 0;
   if (has_failed)
     database.wait = std::min(kMaxBackOff, 1 << std::min(database.failures, 6));
   else
-    database.wait = has_kept_tables ? 1 : kRareVisits;
-  return goes_on;
+    database.wait = report.has_kept_tables ? 1 : kRareVisits;
+}
+
+/// Forgets a worker that has ended. @param databases  may have lost its database meanwhile
+void take_leave(HTAB* databases, int number) {
+  Worker& worker = workers[number];
+  pfree(worker.handle);
+  worker.handle = nullptr;
+  SpinLockAcquire(&shared->lock);
+  const Report report = shared->reports[number];
+  SpinLockRelease(&shared->lock);
+  if (auto* const database = static_cast<Database*>(hash_search(databases, &worker.database, HASH_FIND, nullptr)))
+    note_report(*database, report);
+}
+
+/// Lets a worker merge in a database, and waits for its end; but not for long, because it runs what the owners of filters have
+/// written, and other databases must not wait for that. @return false if the launcher is to end
+bool visit(HTAB* databases, Database& database) {
+  int number = kMaxWorkers;
+  for (int k = 0; k < kMaxWorkers; ++k) {
+    if (workers[k].handle == nullptr)
+      number = k;
+    else if (workers[k].database == database.oid)
+      return true;
+  }
+  if (number == kMaxWorkers) return true;
+  SpinLockAcquire(&shared->lock);
+  shared->reports[number] = {};
+  SpinLockRelease(&shared->lock);
+  BackgroundWorker start =
+      worker_of_library("batmap merge worker", "batmap_merge_worker",
+                        BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds,
+                        BgWorkerStart_RecoveryFinished);
+  start.bgw_main_arg = ObjectIdGetDatum(database.oid);
+  memcpy(start.bgw_extra, &number, sizeof number);
+  start.bgw_notify_pid = MyProcPid;
+  Worker& worker = workers[number];
+  if (!RegisterDynamicBackgroundWorker(&start, &worker.handle)) {
+    worker.handle = nullptr;
+    ereport(LOG, (errmsg("batmap: no background worker is free to merge kept counts"),
+                  errhint("Increase max_worker_processes.")));
+    note_report(database, {});
+    return true;
+  }
+  worker.database = database.oid;
+  const TimestampTz started = GetCurrentTimestamp();
+  const int patience_ms = kPatience * 1000 * settings.merge_interval_s;
+  while (!has_ended(worker)) {
+    if (TimestampDifferenceExceeds(started, GetCurrentTimestamp(), patience_ms)) {
+      ereport(LOG, (errmsg("batmap: merging kept counts in database \"%s\" takes long: other databases go on",
+                           NameStr(database.name))));
+      return true;
+    }
+    if (!sleep_on_latch(1000)) {
+      TerminateBackgroundWorker(worker.handle);
+      return false;
+    }
+  }
+  take_leave(databases, number);
+  return true;
 }
 
 /// Visits the databases whose time has come. @return false if the launcher is to end
 bool visit_databases(HTAB* databases, bool all) {
   find_databases(databases);
+  for (int k = 0; k < kMaxWorkers; ++k)
+    if (workers[k].handle != nullptr && has_ended(workers[k])) take_leave(databases, k);
   HASH_SEQ_STATUS status;
   List* due = NIL;
   hash_seq_init(&status, databases);
@@ -182,7 +215,7 @@ bool visit_databases(HTAB* databases, bool all) {
   foreach (cell, due) {
     const Oid oid = lfirst_oid(cell);
     if (!goes_on || settings.merge_interval_s == 0) break;
-    goes_on = visit(*static_cast<Database*>(hash_search(databases, &oid, HASH_FIND, nullptr)));
+    goes_on = visit(databases, *static_cast<Database*>(hash_search(databases, &oid, HASH_FIND, nullptr)));
   }
   list_free(due);
   return goes_on;
@@ -344,12 +377,10 @@ void batmap_merge_worker(Datum database) {
   }
   pgstat_report_activity(STATE_IDLE, nullptr);
   pgstat_report_stat(true);
+  int number;
+  memcpy(&number, MyBgworkerEntry->bgw_extra, sizeof number);
   SpinLockAcquire(&shared->lock);
-  if (shared->visited == DatumGetObjectId(database)) {
-    shared->has_reported = true;
-    shared->has_kept_tables = tables != NIL;
-    shared->has_failed = failed > 0 && merged == 0;
-  }
+  shared->reports[number] = {true, tables != NIL, failed > 0 && merged == 0};
   SpinLockRelease(&shared->lock);
   proc_exit(0);
 }

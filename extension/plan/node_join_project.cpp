@@ -177,8 +177,9 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
 
 /// @return false if no row can be an answer
 bool read_bounds(const JoinProjectState* state, JoinProjectBounds& bounds) {
+  if (!read_min_count(state, state->threshold, state->spec.threshold_excluded != 0, bounds.min_count)) return false;
   bounds.best = rows_in_front(state->limit, state->offset, state->base.ss.ps.ps_ExprContext);
-  return read_min_count(state, state->threshold, state->spec.threshold_excluded != 0, bounds.min_count);
+  return true;
 }
 
 /// Is each row two items of one column, and the count as often as it is asked for?
@@ -383,21 +384,14 @@ TupleTableSlot* exec_scan(CustomScanState* node) {
   return scan_rows<next_row>(node);
 }
 
-void close_rows(JoinProjectState* state) {
-  close_run(state);
+void end_scan(CustomScanState* node) { end_run_node(state_of(node)); }
+
+void rescan(CustomScanState* node) {
+  JoinProjectState* const state = state_of(node);
+  rescan_run_node(state);
   state->sums = nullptr;
   state->turn_next = state->rows_are_plain = false;
   state->to_turn = 0;
-}
-
-void end_scan(CustomScanState* node) {
-  close_rows(state_of(node));
-  end_run_node(state_of(node));
-}
-
-void rescan(CustomScanState* node) {
-  close_rows(state_of(node));
-  rescan_run_node(state_of(node));
 }
 
 // ---- EXPLAIN
@@ -458,8 +452,10 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   int at = 0;
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);
-  if (!es->analyze && spec.kept_table == 0) explain_choices(es);
-  explain_answer(state, es);
+  if (es->analyze)
+    explain_answer(state, es);
+  else if (spec.kept_table == 0)
+    explain_choices(es);
 }
 
 const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);

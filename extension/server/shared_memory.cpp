@@ -39,7 +39,7 @@ void request_shared_part(const SharedPart& part) {
     next_startup = shmem_startup_hook;
     shmem_startup_hook = attach_parts;
   }
-  Assert(part_count < parts.size());
+  if (part_count == parts.size()) elog(ERROR, "too many parts of shared memory");
   parts[part_count++] = &part;
 }
 

@@ -5,7 +5,7 @@
 
 namespace batmap::pg {
 
-/// Runs body() in a subtransaction. The body must not own anything.
+/// Runs body() in a subtransaction. The body must not own anything. A caller that raises the error again must not hold interrupts.
 /// @return the error that it raised, in the memory context of the caller; nullptr: it succeeded
 template <typename Body>
 ErrorData* error_of(Body&& body) {

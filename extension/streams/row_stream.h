@@ -66,7 +66,7 @@ class RowStream {
   /// Puts the next rows into the block, of which all have been read. It calls the server, so it may raise errors.
   /// @return false after the last row; must not be called again then
   virtual bool fill_block() { return false; }
-  /// Called when no more rows are wanted, once or again. Leaves the record for batmap_last_run().
+  /// Called when no more rows are wanted. May be called again. Leaves the record for batmap_last_run().
   virtual void finish() = 0;
   /// Adds to EXPLAIN ANALYZE what happened in the run. Called during the run or after finish().
   virtual void explain(ExplainState* state) = 0;

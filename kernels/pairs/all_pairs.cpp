@@ -363,7 +363,9 @@ AllPairsWay AllPairsRun::choose(const Costs& costs) {
                 : !costs.positional_fits ? "does not fit"
                                          : (std::to_string(static_cast<int64_t>(costs.positional) + 1) + " ms").c_str(),
                 costs.relation, costs.relation_fits ? "" : " (does not fit)",
-                costs.prefix_fits ? (std::to_string(static_cast<int64_t>(costs.prefix) + 1) + " ms").c_str() : "not tried");
+                costs.prefix_fits    ? (std::to_string(static_cast<int64_t>(costs.prefix) + 1) + " ms").c_str()
+                : prefix_ != nullptr ? "not estimated"
+                                     : "not tried");
   record_.reason = text;
   return is_too_large ? AllPairsWay::kRelation : query_.way.value_or(costs.best(true));
 }

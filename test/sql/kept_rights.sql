@@ -116,11 +116,15 @@ ALTER TABLE kept_shop.lines_kept_log DISABLE ROW LEVEL SECURITY, NO FORCE ROW LE
 CREATE TABLE kept_shop.child () INHERITS (kept_shop.lines_kept_log);
 SELECT batmap_kept_counts('kept_shop.lines');
 DROP TABLE kept_shop.child;
--- counts that take nothing
+-- companions that may refuse rows
 CREATE RULE nothing AS ON UPDATE TO kept_shop.lines_kept_counts DO INSTEAD NOTHING;
 INSERT INTO kept_shop.lines VALUES (1003, 1, 1), (1003, 2, 1);
-SELECT batmap_merge_kept('kept_shop.lines');
 DROP RULE nothing ON kept_shop.lines_kept_counts;
+INSERT INTO kept_shop.lines VALUES (1003, 1, 1), (1003, 2, 1);
+CREATE FUNCTION kept_shop.refuses() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER refuses BEFORE DELETE ON kept_shop.lines_kept_log FOR EACH ROW EXECUTE FUNCTION kept_shop.refuses();
+SELECT batmap_merge_kept('kept_shop.lines');
+DROP FUNCTION kept_shop.refuses CASCADE;
 SELECT batmap_merge_kept('kept_shop.lines') > 0 AS merged, batmap_check_kept('kept_shop.lines');
 -- a role that may only make triggers names relations of the owner, which batmap_unkeep then leaves alone
 CREATE TABLE kept_shop.bait (receipt int PRIMARY KEY, product int);

@@ -92,15 +92,9 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-void end_scan(CustomScanState* node) {
-  close_run(state_of(node));
-  end_run_node(state_of(node));
-}
+void end_scan(CustomScanState* node) { end_run_node(state_of(node)); }
 
-void rescan(CustomScanState* node) {
-  close_run(state_of(node));
-  rescan_run_node(state_of(node));
-}
+void rescan(CustomScanState* node) { rescan_run_node(state_of(node)); }
 
 // ---- EXPLAIN
 
@@ -118,8 +112,10 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
                       es);
   if (state->threshold != nullptr)
     explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", 0, ancestors, es);
-  if (!es->analyze) explain_choices(es);
-  explain_answer(state, es);
+  if (es->analyze)
+    explain_answer(state, es);
+  else
+    explain_choices(es);
 }
 
 const CustomExecMethods kExecMethods =

@@ -67,11 +67,11 @@ bool read_min_count(const RunNode* node, ExprState* bound, bool is_excluded, int
 
 void answer_by_plain(RunNode* node, const char* why) {
   MemoryContextReset(node->context);
-  node->why_plain = why;
   EState* const estate = node->base.ss.ps.state;
   const MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
   if (node->plain == nullptr) node->plain = ExecInitNode(plain_plan_of(node), estate, node->flags);
   node->base.custom_ps = lappend(node->base.custom_ps, node->plain);
+  node->why_plain = why;
   MemoryContextSwitchTo(caller);
 }
 
@@ -91,6 +91,9 @@ void finish_run(RunNode* node) {
   node->stream->finish();
 }
 
+namespace {
+
+/// Ends a run that may not have reached its last row. The node can be opened again.
 void close_run(RunNode* node) {
   List*& inputs = node->base.custom_ps;
   if (node->stream != nullptr && !node->finished) node->stream->finish();
@@ -101,7 +104,10 @@ void close_run(RunNode* node) {
   MemoryContextReset(node->context);
 }
 
+}  // namespace
+
 void end_run_node(RunNode* node) {
+  close_run(node);
   MemoryContextDelete(node->context);
   ListCell* input;
   foreach (input, node->base.custom_ps) ExecEndNode(static_cast<PlanState*>(lfirst(input)));
@@ -109,6 +115,7 @@ void end_run_node(RunNode* node) {
 }
 
 void rescan_run_node(RunNode* node) {
+  close_run(node);
   Bitmapset* const changed = node->base.ss.ps.chgParam;
   const auto rescan = [&](PlanState* plan) {
     if (changed != nullptr) UpdateChangedParamSet(plan, changed);

@@ -24,7 +24,7 @@ struct RunNode {
   int flags;              // to start plans with
   MemoryContext context;  // of one run
   RowStream* stream;      // of the run; nullptr before the first row, without rows, and if the run gave up
-  const char* why_plain;  // the plain plan answers; else nullptr
+  const char* why_plain;  // why the plain plan answers; nullptr: it does not
   bool opened;
   bool finished;
 };
@@ -60,13 +60,10 @@ TupleTableSlot* next_plain(const RunNode* node);
 /// To be called after the last row of the run.
 void finish_run(RunNode* node);
 
-/// Ends a run that may not have reached its last row. The node can be opened again.
-void close_run(RunNode* node);
-
-/// After close_run(): ends the node.
+/// Ends the node, and a run that may not have reached its last row.
 void end_run_node(RunNode* node);
 
-/// After close_run(): prepares the node for other parameters.
+/// The same, but the node can be opened again, perhaps with other parameters.
 void rescan_run_node(RunNode* node);
 
 // ---- EXPLAIN
@@ -82,7 +79,7 @@ void explain_bound(RunNode* node, const char* label, const char* before, int exp
 /// Device and method: they are chosen when the inputs have been read and their sizes are known.
 void explain_choices(ExplainState* es);
 
-/// What happened in the run.
+/// What happened in the run. For EXPLAIN ANALYZE only.
 void explain_answer(RunNode* node, ExplainState* es);
 
 }  // namespace batmap::pg

@@ -134,15 +134,9 @@ TupleTableSlot* next_row(ScanState* node) {
   return ExecStoreVirtualTuple(slot);
 }
 
-void end_scan(CustomScanState* node) {
-  close_run(state_of(node));
-  end_run_node(state_of(node));
-}
+void end_scan(CustomScanState* node) { end_run_node(state_of(node)); }
 
-void rescan(CustomScanState* node) {
-  close_run(state_of(node));
-  rescan_run_node(state_of(node));
-}
+void rescan(CustomScanState* node) { rescan_run_node(state_of(node)); }
 
 // ---- EXPLAIN
 
@@ -163,7 +157,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   static const char* const kAnswers[] = {"each pair", "each row of the list", "all pairs together"};
   ExplainPropertyText(
       "Counts", psprintf("%s of %s", kCounts[static_cast<int>(spec.counting)], kAnswers[static_cast<int>(spec.answer)]), es);
-  explain_answer(state, es);
+  if (es->analyze) explain_answer(state, es);
 }
 
 const CustomExecMethods kExecMethods =

@@ -86,11 +86,11 @@ void Turns::hand_out() {
       release(**idle);
     }
     Place& next = *line_.front();
+    holders_.push_back(&next);
     line_.pop_front();
     next.is_in_line_ = false;
     next.has_turn_ = true;
     next.since_ = next.last_used_ = now;
-    holders_.push_back(&next);
     --free_;
     is_changed = true;
   }

@@ -11,16 +11,19 @@ namespace batmap::process::host {
 
 namespace {
 
-/// Receives itemsets from the module into memory that no session can write to.
+/// Receives itemsets from the module into memory that no session can write to. There is also room for them in the answer.
 struct OwnItemsets {
+  Channel& channel;
   std::unique_ptr<JoinedItemset[]> data;
   size_t size = 0;
+  std::byte* answer = nullptr;
 
   static JoinedItemset* room(void* arg, size_t size) {
     auto& own = *static_cast<OwnItemsets*>(arg);
     own.data.reset(new (std::nothrow) JoinedItemset[size]);
     own.size = size;
-    return own.data.get();
+    own.answer = own.channel.answer(size * sizeof(JoinedItemset));
+    return own.answer != nullptr ? own.data.get() : nullptr;
   }
 };
 
@@ -92,16 +95,15 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
         const DeviceItemsetSink sink{Answers<JoinedItemset>::room, &found};
         reply.status = api.extend(itemsets, &step, &sink, &candidates, &reply.why);
         reply.bytes = found.size * sizeof(JoinedItemset);
-      } else {  // the module reads what it has found again
-        OwnItemsets found;
+      } else {  // the module reads the found itemsets a second time
+        OwnItemsets found{channel, {}};
+        job->levels.reserve(job->levels.size() + 1);
         const DeviceItemsetSink sink{OwnItemsets::room, &found};
         reply.status = api.extend(itemsets, &step, &sink, &candidates, &reply.why);
         if (reply.status != AcceleratorStatus::kOk) return;
         job->levels.push_back(pushed_level(found, step.fold_support));
         reply.bytes = found.size * sizeof(JoinedItemset);
-        auto* const answer = reinterpret_cast<JoinedItemset*>(channel.answer(reply.bytes));
-        if (answer == nullptr) throw std::bad_alloc();
-        std::copy_n(found.data.get(), found.size, answer);
+        std::copy_n(found.data.get(), found.size, reinterpret_cast<JoinedItemset*>(found.answer));
       }
       reply.values[0] = candidates;
       return;
