@@ -194,10 +194,10 @@ install-gpu-program: $(gpu_program)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_PROGRAM) $(if $(DEBUG_SYMBOLS),,-s) $(gpu_program) '$(DESTDIR)$(pkglibdir)/'
 
-uninstall: uninstall-gpu-program
-.PHONY: uninstall-gpu-program
-uninstall-gpu-program:
-	rm -f '$(DESTDIR)$(pkglibdir)/$(notdir $(gpu_program))'
+uninstall: uninstall-gpu
+.PHONY: uninstall-gpu
+uninstall-gpu:
+	rm -f '$(DESTDIR)$(pkglibdir)/$(notdir $(gpu_program))' '$(DESTDIR)$(pkglibdir)/batmap_cuda.so'
 
 # A changed source list causes a new link.
 $(shlib): build/exports.map $(lists) $(ENGINE)

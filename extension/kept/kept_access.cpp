@@ -98,6 +98,8 @@ bool is_subscribed(const Companions& companions) {
   return subscriptions_of(companions.log).count > 0 || subscriptions_of(companions.counts).count > 0;
 }
 
+bool has_all_changes(const KeptTable& kept) { return kept.all_fire && !is_partly_subscribed(kept); }
+
 void check_kind(Relation table) {
   const char* const name = RelationGetRelationName(table);
   const char* what = nullptr;
@@ -146,7 +148,7 @@ const KeptTable* kept_table_or_none(Relation table) {
       has_superclass(RelationGetRelid(table)))
     return nullptr;
   const KeptTable* const kept = find_kept_table_quietly(table);
-  return kept != nullptr && kept->all_fire && !is_partly_subscribed(*kept) ? kept : nullptr;
+  return kept != nullptr && has_all_changes(*kept) ? kept : nullptr;
 }
 
 Relation open_own_table(Oid oid, LOCKMODE lock) {

@@ -16,6 +16,9 @@ void check_children(Relation table);
 /// Whether a subscription writes to a companion: then the publisher logs and merges, and nobody does it here.
 bool is_subscribed(const Companions& companions);
 
+/// Whether no change can have been missed: all triggers fire, and one subscription writes to everything or none to anything.
+bool has_all_changes(const KeptTable& kept);
+
 /// Without errors. @return nullptr also if the counts cannot be right, are not for all who may read the rows, or in parallel mode,
 /// where nothing can be found out
 const KeptTable* kept_table_or_none(Relation table);

@@ -360,7 +360,7 @@ BATMAP_FUNCTION(batmap_kept_of) {
       nulls[3 + k] = false;
     }
     const auto* const kept = find_kept_table_quietly(table);
-    if (kept == nullptr) {
+    if (kept == nullptr || !has_all_changes(*kept)) {
       relation_close(table, NoLock);
       PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
     }

@@ -22,20 +22,23 @@ size_t memory_limit_bytes() {
   return settings.memory_limit_kb < 0 ? MemoryMeter::kUnlimited : static_cast<size_t>(settings.memory_limit_kb) * 1024;
 }
 
+/// What a run may use. If the whole budget is in use at the moment, files of a fair size are used: some memory may be free again
+/// by then.
+static size_t memory_left() {
+  constexpr size_t kMinShare = size_t{16} << 20;
+  return std::min(memory_limit_bytes(), std::max(session_memory()->available(), kMinShare));
+}
+
 size_t work_memory_bytes() {
   constexpr size_t kMin = size_t{256} << 20;
-  constexpr size_t kMinShare = size_t{16} << 20;
   const size_t wanted =
       settings.work_mem_kb < 0 ? std::max(get_hash_memory_limit(), kMin) : static_cast<size_t>(settings.work_mem_kb) * 1024;
-  // If the whole budget is in use at the moment, files of a fair size are used: some memory may be free
-  // again by then.
-  const size_t left = std::max(session_memory()->available(), kMinShare);
-  return std::min({wanted, memory_limit_bytes(), left});
+  return std::min(wanted, memory_left());
 }
 
 size_t run_work_bytes() {
   constexpr size_t kMin = size_t{1} << 20;
-  return std::min(std::max(work_memory_bytes(), kMin), memory_limit_bytes() / 2);
+  return std::min(std::max(work_memory_bytes(), kMin), memory_left() / 2);
 }
 
 CancelToken backend_cancel_token() {

@@ -18,8 +18,8 @@ size_t memory_limit_bytes();
 size_t work_memory_bytes();
 
 /// The part of work_memory_bytes() that one run plans with. It is at least 1 MB, because a smaller run would
-/// read its files again and again, and at most half of the memory limit, because a run stays near this figure
-/// but may exceed it.
+/// read its files again and again, and at most half of the memory limit and of what is left of batmap.max_memory, because a run
+/// stays near this figure but may exceed it.
 size_t run_work_bytes();
 
 /// Asks for a stop when the statement is cancelled or the session ends. It only reads flags of the server, so

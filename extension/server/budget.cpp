@@ -81,6 +81,12 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
     in_sum_ = wanted;
   }
 
+  size_t attainable() const noexcept override {
+    const uint64_t cap = memory_cap.load(std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    return memory_ < cap ? cap - memory_ : 0;
+  }
+
   size_t available() const noexcept override {
     const uint64_t cap = memory_cap.load(std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);

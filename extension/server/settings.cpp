@@ -65,22 +65,23 @@ void define_settings() {
   DefineCustomIntVariable("batmap.threads", "Threads that a batmap function may use.",
                           "0 means one more than max_parallel_workers_per_gather, at most the number of processors. "
                           "It is cut to one more than batmap.max_threads.",
-                          &settings.threads, 0, 0, 1024, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+                          &settings.threads, 0, 0, 1024, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
   DefineCustomIntVariable("batmap.memory_limit", "Memory that one run of a batmap function may use.",
                           "-1 means as much as batmap.max_memory allows.", &settings.memory_limit_kb, 4 * 1024 * 1024, -1,
-                          INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
+                          INT_MAX, PGC_USERSET, GUC_UNIT_KB | GUC_EXPLAIN, nullptr, nullptr, nullptr);
   DefineCustomIntVariable("batmap.max_threads", "Threads that all runs together may start beside those of their sessions.",
                           "-1 means the number of processors. The runs are those of all sessions where batmap is in "
                           "shared_preload_libraries, and else those of one session.",
-                          &settings.max_threads, -1, -1, 65535, PGC_SUSET, 0, nullptr, assign_max_threads, nullptr);
+                          &settings.max_threads, -1, -1, 65535, PGC_SUSET, GUC_EXPLAIN, nullptr, assign_max_threads,
+                          nullptr);
   DefineCustomIntVariable("batmap.max_memory", "Memory that all runs together may use.",
                           "-1 means half of the machine's memory. The runs are those of all sessions where batmap is in "
                           "shared_preload_libraries, and else those of one session.",
-                          &settings.max_memory_mb, -1, -1, INT_MAX, PGC_SUSET, GUC_UNIT_MB, nullptr, assign_max_memory,
-                          nullptr);
+                          &settings.max_memory_mb, -1, -1, INT_MAX, PGC_SUSET, GUC_UNIT_MB | GUC_EXPLAIN, nullptr,
+                          assign_max_memory, nullptr);
   DefineCustomIntVariable("batmap.work_mem", "Memory that a run tries to stay within by using temporary files.",
                           "-1 means work_mem times hash_mem_multiplier, and at least 256 MB.", &settings.work_mem_kb, -1, -1,
-                          INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
+                          INT_MAX, PGC_USERSET, GUC_UNIT_KB | GUC_EXPLAIN, nullptr, nullptr, nullptr);
   DefineCustomEnumVariable("batmap.on_truncation", "What happens when max_results or timeout cuts an answer short.", nullptr,
                            &settings.on_truncation, static_cast<int>(OnTruncation::kWarning), kOnTruncation, PGC_USERSET, 0,
                            nullptr, nullptr, nullptr);
@@ -104,7 +105,7 @@ void define_settings() {
                           nullptr, &settings.merge_rows, 1000, 1, INT_MAX, PGC_SUSET, 0, nullptr, nullptr, nullptr);
   DefineCustomRealVariable("batmap.similarity_threshold",
                            "The least Jaccard index of two sets that are like each other (%).", nullptr,
-                           &settings.similarity_threshold, 0.3, 0, 1, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+                           &settings.similarity_threshold, 0.3, 0, 1, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
   DefineCustomBoolVariable("batmap.explain_why", "EXPLAIN says why joins that are grouped keep the plain plan.", nullptr,
                            &settings.explain_why, false, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",
@@ -112,8 +113,8 @@ void define_settings() {
                              check_cpu_kernel, nullptr, nullptr);
   DefineCustomEnumVariable("batmap.device", "Where pairs, sets, itemsets and episodes are counted.",
                            "auto takes a GPU where that pays, cuda where there is one, require or else fails.",
-                           &settings.device, static_cast<int>(DeviceMode::kAuto), kDevices, PGC_USERSET, 0, nullptr, nullptr,
-                           nullptr);
+                           &settings.device, static_cast<int>(DeviceMode::kAuto), kDevices, PGC_USERSET, GUC_EXPLAIN,
+                           nullptr, nullptr, nullptr);
   DefineCustomStringVariable("batmap.gpu_devices", "Numbers of the GPUs that may be used.", "Empty means all.",
                              &settings.gpu_devices, "", PGC_USERSET, 0, check_gpu_devices, nullptr, nullptr);
   DefineCustomIntVariable("batmap.gpu_memory_limit", "Memory of each GPU that one run may use.",

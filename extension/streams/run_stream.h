@@ -86,6 +86,9 @@ class RunStream : public RowStream {
     rows_read_ = rows_read;
     read_ms_ = lap_ms(clock_);
     call_->progress.phase(Phase::kGrouping, rows_read);
+    // Others may have taken memory meanwhile.
+    if (call_->options.files != nullptr)
+      call_->options.work_bytes = std::min<uint64_t>(call_->options.work_bytes, run_work_bytes());
     guarded(make);
     call_->progress.tasks(0, 0, 0);
     count_ms_ += lap_ms(clock_);

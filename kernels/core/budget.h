@@ -13,6 +13,8 @@ class MemoryBudget {
   virtual void release(size_t bytes) noexcept = 0;
   /// Bytes that a charge would be granted now. Another run may take them first.
   virtual size_t available() const noexcept = 0;
+  /// The same if all that others hold were given back.
+  virtual size_t attainable() const noexcept { return available(); }
 
  protected:
   ~MemoryBudget() = default;

@@ -44,13 +44,18 @@ class MemoryMeter {
   size_t limit() const noexcept { return limit_; }
   size_t current() const noexcept { return current_.load(std::memory_order_relaxed); }
   size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
-  size_t available() const noexcept {
-    const size_t used = current();
-    const size_t own = used < limit_ ? limit_ - used : 0;
-    return budget_ == nullptr ? own : std::min(own, budget_->available());
+  size_t available() const noexcept { return budget_ == nullptr ? own_left() : std::min(own_left(), budget_->available()); }
+  /// The same if all that other users of the budget hold were given back.
+  size_t attainable() const noexcept {
+    return budget_ == nullptr ? own_left() : std::min(own_left(), budget_->attainable());
   }
 
  private:
+  size_t own_left() const noexcept {
+    const size_t used = current();
+    return used < limit_ ? limit_ - used : 0;
+  }
+
   size_t limit_;
   MemoryBudget* budget_;
   std::atomic<size_t> current_{0};

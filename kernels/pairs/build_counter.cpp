@@ -1,7 +1,12 @@
 // Builds the form of each method. See build_counter.h.
 #include "pairs/build_counter.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
+
+#include "core/stopwatch.h"
 
 namespace batmap {
 
@@ -46,6 +51,26 @@ PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, con
           .positional_words_per_ns = kernels.bits->row_words_per_ns,
           .threads = options.threads,
           .memory_bytes = options.memory->available()};
+}
+
+PairChoice choose_with_patience(PairJob job, const ExecutionOptions& options) {
+  constexpr double kMuchFaster = 4;
+  constexpr double kMaxWaitMs = 5000;
+  const auto milliseconds = [](const PairChoice& choice) {
+    return choice.estimates[static_cast<size_t>(choice.method)].milliseconds;
+  };
+  const Stopwatch watch;
+  for (;;) {
+    PairChoice choice = choose_pair_method(job);
+    PairJob alone = job;
+    alone.memory_bytes = options.memory->attainable();
+    const double fastest = milliseconds(choose_pair_method(alone));
+    const double saved = milliseconds(choice) - fastest;
+    if (saved < (kMuchFaster - 1) * fastest || watch.milliseconds() >= std::min(saved / 2, kMaxWaitMs)) return choice;
+    options.cancel.throw_if_requested();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    job.memory_bytes = options.memory->available();
+  }
 }
 
 std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, const KeptItems& kept,

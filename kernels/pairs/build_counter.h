@@ -28,6 +28,10 @@ struct PairKernels {
 PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
                      const PairKernels& kernels, const ExecutionOptions& options);
 
+/// Chooses a method. Where a much faster one would fit if others gave back the memory that they hold, it waits for that, for less
+/// time than it may save, and at most five seconds. @throws Error{kCancelled}
+PairChoice choose_with_patience(PairJob job, const ExecutionOptions& options);
+
 /// @param options  must outlive the counter
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, const KeptItems& kept,

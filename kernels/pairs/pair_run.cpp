@@ -135,7 +135,8 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
                    selection(kept.pairs.leading), options_);
     return;
   }
-  const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
+  const PairJob job = describe_job(relation, kept, lengths, query_.kernels, options_);
+  const PairChoice choice = query_.method ? choose_pair_method(job) : choose_with_patience(job, options_);
   const PairMethod method = query_.method.value_or(choice.method);
   record_.method = pair_method_name(method);
   record_.kernel = query_.kernels.name(method);

@@ -114,9 +114,9 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
   PairMethod method = PairMethod::kHorizontal;
   if (!weighted()) {
     PairJob job = describe_job(relation, own, lengths, kernels_, options_);
-    const PairMethod fastest = choose_pair_method(job).method;
+    const PairMethod fastest = method_ ? *method_ : choose_with_patience(job, options_).method;
     const uint64_t rest = options_.work_bytes - std::min<uint64_t>(options_.memory->current(), options_.work_bytes);
-    job.memory_bytes = std::min(job.memory_bytes, rest);
+    job.memory_bytes = std::min<uint64_t>(options_.memory->available(), rest);
     const PairChoice choice = choose_pair_method(job);
     const auto milliseconds = [&](PairMethod one) { return choice.estimates[static_cast<size_t>(one)].milliseconds; };
     method = method_.value_or(milliseconds(choice.method) > kSlower * milliseconds(fastest) ? fastest : choice.method);

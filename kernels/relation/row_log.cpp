@@ -23,6 +23,7 @@ std::byte* RowLog::room(size_t bytes) {
 
 void RowLog::seal() {
   pack_open();
+  if (files_ != nullptr && !partitions_ && is_cramped()) move_to_files();
   if (partitions_) partitions_->seal();
 }
 
@@ -39,8 +40,21 @@ void RowLog::pack_open() {
   spill_if_large();
 }
 
+/// Have others taken so much memory since the log was begun that forms of its rows may not fit?
+bool RowLog::is_cramped() const {
+  size_t bytes = 0;
+  for (const Block& block : blocks_) bytes += block.used;
+  const size_t left = meter_->available();
+  return bytes > std::max(left / (kShareOfWorkMemory - 1), RowPartitions::kOpenBytes) && left > RowPartitions::kOpenBytes;
+}
+
 void RowLog::spill_if_large() {
-  if (partitions_ || block_bytes_ <= max_bytes_) return;
+  if (files_ == nullptr || partitions_ || blocks_.size() == checked_blocks_) return;
+  checked_blocks_ = blocks_.size();
+  if (block_bytes_ > max_bytes_ || is_cramped()) move_to_files();
+}
+
+void RowLog::move_to_files() {
   partitions_.emplace(*files_, *meter_);
   for (Block& block : blocks_) {
     for (size_t at = 0; at < block.used;) {

@@ -28,7 +28,8 @@ class RowLog {
     cancel_ = options.cancel;
     if (files_ != nullptr) max_bytes_ = options.work_bytes / kShareOfWorkMemory;
   }
-  /// The log may take 1 / 4 of the work memory: the counted forms are made from it and are larger.
+  /// The log may take 1 / 4 of the work memory, and in the end of the memory that is left: the counted forms are made from it
+  /// and are larger.
   static constexpr size_t kShareOfWorkMemory = 4;
 
   /// All four: @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
@@ -56,7 +57,9 @@ class RowLog {
   };
   std::byte* room(size_t bytes);
   void pack_open();
+  bool is_cramped() const;
   void spill_if_large();
+  void move_to_files();
 
   MemoryMeter* meter_;
   Buffer<TidItem> open_;
@@ -67,6 +70,7 @@ class RowLog {
   TempFiles* files_ = nullptr;
   CancelToken cancel_;
   size_t max_bytes_ = SIZE_MAX;
+  size_t checked_blocks_ = 0;  // how many there were when it was last asked whether they are too many
   std::optional<RowPartitions> partitions_;
 };
 

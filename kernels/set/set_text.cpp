@@ -60,7 +60,7 @@ class ListParser {
   }
   void expect(char c) {
     if (accept(c)) return;
-    refuse(std::string("expected \"") + c + "\" at position " + std::to_string(at_ + 1) +
+    refuse("expected \"" + std::string(1, c) + "\" at position " + std::to_string(at_ + 1) +
            (at_ == text_.size() ? ", where the text ends" : ""));
   }
   [[noreturn]] void refuse(const std::string& what) const {

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "core/stopwatch.h"
+#include "pairs/build_counter.h"
 #include "pairs/pair_run.h"
 #include "test/unit/shared/shapes.h"
 
@@ -72,6 +74,50 @@ TEST(Choose, TheCheapestThatFits) {
   }
   EXPECT_GT(none_fits, 100);
   EXPECT_EQ(chosen.size(), kPairMethods) << "a method that is never chosen";
+}
+
+/// A budget of which others hold almost everything until it has been asked some times.
+struct HeldByOthers final : MemoryBudget {
+  static constexpr size_t kLittle = size_t{1} << 18;
+  static constexpr size_t kMuch = size_t{1} << 30;
+  explicit HeldByOthers(int times) : times_left(times) {}
+  void charge(size_t) override {}
+  void release(size_t) noexcept override {}
+  size_t available() const noexcept override { return times_left-- > 0 ? kLittle : kMuch; }
+  size_t attainable() const noexcept override { return kMuch; }
+  mutable int times_left;
+};
+
+TEST(Choose, WaitsForMemoryThatOthersHoldAsLongAsThatPays) {
+  PairJob job;
+  job.items = job.leading = 1000;
+  job.tid_slots = 4000;
+  job.occurrences = 50000;
+  job.pair_instances = 300000;
+  job.row_words = 400000;
+  job.bitmap_words_per_ns = job.positional_words_per_ns = 2;
+  job.threads = 1;
+  const auto chosen = [&](size_t memory_bytes) {
+    PairJob other = job;
+    other.memory_bytes = memory_bytes;
+    const PairChoice choice = choose_pair_method(other);
+    return choice.estimates[static_cast<size_t>(choice.method)];
+  };
+  const double slow_ms = chosen(HeldByOthers::kLittle).milliseconds;
+  const double fast_ms = chosen(HeldByOthers::kMuch).milliseconds;
+  ASSERT_GT(slow_ms, 4 * fast_ms);
+  const auto patient_ms = [&](int times) {
+    const HeldByOthers held(times);
+    MemoryMeter meter(MemoryMeter::kUnlimited, const_cast<HeldByOthers*>(&held));
+    job.memory_bytes = meter.available();
+    const PairChoice choice = choose_with_patience(job, {.memory = &meter, .cancel = {}});
+    return choice.estimates[static_cast<size_t>(choice.method)].milliseconds;
+  };
+  EXPECT_EQ(patient_ms(0), fast_ms);
+  EXPECT_EQ(patient_ms(3), fast_ms) << "it becomes free";
+  const Stopwatch watch;
+  EXPECT_EQ(patient_ms(1000000), slow_ms) << "it stays held";
+  EXPECT_GE(watch.milliseconds(), std::min((slow_ms - fast_ms) / 2, 5000.0));
 }
 
 TEST(Choose, MoreWorkNeverCostsLess) {

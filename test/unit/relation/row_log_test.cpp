@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/error.h"
@@ -133,6 +134,47 @@ TEST(RowLog, MovingToFilesCanBeCancelled) {
       EXPECT_NO_THROW(fill());
     EXPECT_NE(log.partitions(), nullptr);
   }
+}
+
+/// A budget of which others take almost everything after it was asked some times.
+struct ShrinkingBudget final : MemoryBudget {
+  static constexpr size_t kLittle = size_t{2} << 20;
+  void charge(size_t) override {}
+  void release(size_t) noexcept override {}
+  size_t available() const noexcept override { return asks_left-- > 0 ? SIZE_MAX : kLittle; }
+  mutable int asks_left = 0;
+};
+
+TEST(RowLog, MovesToFilesWhereOthersTakeTheMemory) {
+  constexpr int64_t kRows = 1000000;
+  int in_memory = 0;
+  for (int asks = 0; asks < 8; ++asks) {
+    SCOPED_TRACE(asks);
+    ShrinkingBudget budget;
+    budget.asks_left = asks;
+    MemoryMeter meter(MemoryMeter::kUnlimited, &budget);
+    FakeFiles files;
+    RowLog log({.memory = &meter, .cancel = {}, .files = &files, .work_bytes = SIZE_MAX});
+    for (int64_t k = 0; k < kRows; ++k) log.append(k, k * 7919 % 100000);
+    log.seal();
+    EXPECT_EQ(log.rows(), uint64_t{kRows});
+    std::vector<TidItem> rows = rows_of(log);
+    in_memory += log.partitions() == nullptr;
+    if (log.partitions() != nullptr) {
+      EXPECT_TRUE(rows.empty());
+      for (const RowPartition& part : log.partitions()->parts())
+        visit_chunks(part, meter, {}, [&](const ChunkView& chunk) {
+          std::vector<TidItem> decoded(chunk.rows);
+          decode_chunk(chunk, decoded.data());
+          rows.insert(rows.end(), decoded.begin(), decoded.end());
+        });
+    }
+    std::sort(rows.begin(), rows.end(), [](const TidItem& x, const TidItem& y) { return x.tid < y.tid; });
+    ASSERT_EQ(rows.size(), size_t{kRows});
+    for (int64_t k = 0; k < kRows; ++k) ASSERT_EQ(rows[static_cast<size_t>(k)].tid, k);
+  }
+  EXPECT_GT(in_memory, 0);
+  EXPECT_LT(in_memory, 8);
 }
 
 }  // namespace
