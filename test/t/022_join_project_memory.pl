@@ -169,6 +169,16 @@ for my $name (sort keys %slow)
 }
 
 $node->stop;
+# With little left of batmap.max_memory, rows go to files, as with a small batmap.memory_limit.
+my $explained = $node->safe_psql('postgres', q{
+    CREATE TABLE pressed AS SELECT i / 8 AS tid, ((i::bigint * i * 31 + i % 17) % 5003)::int AS item FROM generate_series(1, 800000) i;
+    ANALYZE pressed;
+    SET batmap.max_memory = '16MB';
+    EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT a.item, b.item, count(*) FROM pressed a JOIN pressed b USING (tid)
+    WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 3});
+like($explained, qr/BatmapJoinProject.*Temporary Files/s, 'a small max_memory leads to files');
+unlike($explained, qr/Answered By/, 'and not to the plain plan');
+
 done_testing();
 
 # The rows of the last statement, or its error; and its duration.
