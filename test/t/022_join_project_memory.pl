@@ -168,7 +168,6 @@ for my $name (sort keys %slow)
     }
 }
 
-$node->stop;
 # With little left of batmap.max_memory, rows go to files, as with a small batmap.memory_limit.
 my $explained = $node->safe_psql('postgres', q{
     CREATE TABLE pressed AS SELECT i / 8 AS tid, ((i::bigint * i * 31 + i % 17) % 5003)::int AS item FROM generate_series(1, 800000) i;
@@ -179,6 +178,7 @@ my $explained = $node->safe_psql('postgres', q{
 like($explained, qr/BatmapJoinProject.*Temporary Files/s, 'a small max_memory leads to files');
 unlike($explained, qr/Answered By/, 'and not to the plain plan');
 
+$node->stop;
 done_testing();
 
 # The rows of the last statement, or its error; and its duration.
