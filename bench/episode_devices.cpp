@@ -170,7 +170,7 @@ double kernel_ms(Bench& bench, const EventStreams& streams, const EpisodeBatch& 
   });
 }
 
-void count_on_cpu(Bench& bench, EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, int threads,
+void count_on_cpu(Bench& bench, EpisodeMethod method, const EventAxisView& view, const EpisodeBatch& batch, int threads,
                   const std::vector<uint64_t>& expected) {
   std::vector<uint64_t> counts(batch.size);
   count_episodes(method, view, batch, counts, bench.options(threads));
@@ -189,7 +189,7 @@ void compare(Bench& bench, double scale) {
   std::vector<std::string> by_length;
   for (size_t set = 0; set < std::size(seconds); ++set) {
     const EventStreams streams = streams_of_spikes(bench, seconds[set] * scale, kGap.high);
-    const EventStreamView view = streams.axes()[0].view();
+    const EventAxisView view = streams.axes()[0].view();
     char line[256];
     for (const size_t count : {size_t{30}, size_t{1}}) {
       const GivenEpisodes given = some_episodes(count, 9);

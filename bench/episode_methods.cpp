@@ -97,7 +97,7 @@ struct Side {
 };
 
 /// Milliseconds of each side, in turns. All counts must be equal.
-std::vector<double> compare(const EventStreamView& view, const EpisodeBatch& batch, const std::vector<Side>& sides,
+std::vector<double> compare(const EventAxisView& view, const EpisodeBatch& batch, const std::vector<Side>& sides,
                             MemoryMeter& meter, uint64_t* sum = nullptr) {
   std::vector<std::vector<double>> times(sides.size());
   std::vector<uint64_t> expected;
@@ -138,7 +138,7 @@ void compare_methods(double scale) {
       const double start = cpu_milliseconds();
       const EventStreams streams = streams_of_log(std::move(log), kGap.high, options);
       const double build = cpu_milliseconds() - start;
-      const EventStreamView view = streams.axes()[0].view();
+      const EventAxisView view = streams.axes()[0].view();
       const Episodes episodes = some_episodes(count, 9);
       std::vector<Side> sides;
       for (const EpisodeMethod method : kSides) sides.push_back({method, 1});
@@ -159,7 +159,7 @@ void compare_threads(double scale) {
     MemoryMeter meter;
     const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
     const EventStreams streams = streams_of_log(log_of_spikes({}, seconds * scale, options), kGap.high, options);
-    const EventStreamView view = streams.axes()[0].view();
+    const EventAxisView view = streams.axes()[0].view();
     for (const size_t length : {2u, 3u, 5u, 7u, 9u}) {
       const Episodes episodes = some_episodes(1, length);
       uint64_t count;

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "episodes/event_stream.h"
+#include "episodes/event_log.h"
 #include "extension/input/dictionary.h"
 #include "extension/input/inner_query.h"
 #include "extension/input/key_encoder.h"

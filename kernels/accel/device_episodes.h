@@ -1,5 +1,5 @@
 // The part of the C ABI (accelerator.h) that counts serial episodes on a device. The terms are those of
-// episodes/event_stream.h and episodes/episode.h. A list of times is sent to the device once and stays there
+// episodes/event_axis.h and episodes/episode.h. A list of times is sent to the device once and stays there
 // for all batches of a run. Usable from C++17 (nvcc).
 #pragma once
 

@@ -3,7 +3,7 @@
 
 namespace batmap {
 
-EpisodeMachine::EpisodeMachine(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options)
+EpisodeMachine::EpisodeMachine(const EventAxisView& view, EpisodeView episode, const ExecutionOptions& options)
     : symbols_(episode.symbols), stream_ends_(view.stream_ends) {
   for (size_t k = 0; k + 1 < episode.length(); ++k) {
     gaps_.push_back(view.cut(episode.gaps[k]));
@@ -11,7 +11,7 @@ EpisodeMachine::EpisodeMachine(const EventStreamView& view, EpisodeView episode,
   }
 }
 
-void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
+void count_by_automaton(const EventAxisView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
                         int64_t* blocked_to, const ExecutionOptions& options) {
   std::vector<EpisodeMachine> machines;
   machines.reserve(last - first);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_axis.h"
 
 namespace batmap {
 
@@ -24,7 +24,7 @@ namespace batmap {
 class EpisodeMachine {
  public:
   /// @param view, episode  must outlive the object
-  EpisodeMachine(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options);
+  EpisodeMachine(const EventAxisView& view, EpisodeView episode, const ExecutionOptions& options);
 
   /// Forgets everything. From now on, occurrences start later than `time`.
   void start_after(int64_t time) {
@@ -86,7 +86,7 @@ class EpisodeMachine {
 /// Counts the episodes [first, last) of a batch in one pass.
 /// @param counts      [last - first] added to
 /// @param blocked_to  [last - first] see with_rule() of counting_rule.h; nullptr: nothing is blocked
-void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
+void count_by_automaton(const EventAxisView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
                         int64_t* blocked_to, const ExecutionOptions& options);
 
 }  // namespace batmap

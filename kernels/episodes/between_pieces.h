@@ -1,4 +1,4 @@
-// What the counts of episodes keep from one piece of a stream to the next (event_stream.h): up to when occurrences are blocked
+// What the counts of episodes keep from one piece of a stream to the next (event_parts.h): up to when occurrences are blocked
 // (counting_rule.h) and, for those that track, the entries that are carried (tracking.h).
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "core/memory.h"
 #include "episodes/episode.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 
 namespace batmap {
 

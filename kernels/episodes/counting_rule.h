@@ -5,13 +5,13 @@
 // what is left occurs wherever the whole did. So discovery by levels is complete under both (level_wise.h).
 //
 // Both rules remember one time: up to which occurrences that start are blocked. So the count of a stream that comes in pieces
-// (event_stream.h) goes on where it stopped, if this time is kept for each episode.
+// (event_parts.h) goes on where it stopped, if this time is kept for each episode.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "episodes/event_stream.h"
+#include "episodes/event_axis.h"
 #include "episodes/frontier.h"
 
 namespace batmap {
@@ -67,7 +67,7 @@ struct OneAStream {
 /// Counts by the rule of the axis. @param blocked_to  of the episode, on this axis: read and set
 /// @param body  gets a rule, and returns it after it has taken occurrences
 template <typename Body>
-uint64_t with_rule(const EventStreamView& view, int64_t& blocked_to, Body body) {
+uint64_t with_rule(const EventAxisView& view, int64_t& blocked_to, Body body) {
   const auto count = [&](auto rule) {
     const auto after = body(rule);
     blocked_to = after.blocked_to;

@@ -27,8 +27,8 @@ DeviceTracker::DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t
       is_there_(streams.symbols()),
       missing_(streams.symbols()) {
   std::vector<DeviceEventAxis> axes;
-  for (const EventStream& axis : streams.axes()) {
-    const EventStreamView view = axis.view();
+  for (const EventAxis& axis : streams.axes()) {
+    const EventAxisView view = axis.view();
     axes.push_back(
         {view.events, view.symbol_count, view.begin, view.events == 0 ? 0 : view.times[view.events - 1], view.reach});
   }
@@ -69,7 +69,7 @@ void DeviceTracker::send(const EpisodeBatch& batch) {
     all += end - begin;
   };
   for (uint64_t k = 0; k < streams_.axes().size(); ++k) {
-    const EventStreamView view = streams_.axes()[k].view();
+    const EventAxisView view = streams_.axes()[k].view();
     for (size_t at = 0; at < wanted.size();) {
       const uint64_t begin = view.begin[wanted[at]];
       uint64_t end = view.begin[wanted[at] + 1];

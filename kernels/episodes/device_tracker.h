@@ -13,7 +13,7 @@
 #include "accel/device_session.h"
 #include "core/options.h"
 #include "episodes/episode_counter.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 
 namespace batmap {
 

@@ -43,7 +43,7 @@ void share_out(const EpisodeBatch& batch, const ExecutionOptions& options, size_
 size_t threads_of(const ExecutionOptions& options) { return static_cast<size_t>(std::max(options.threads, 1)); }
 
 /// The share of list events whose branch is mispredicted, from a slice in the middle of the stream.
-double sample_unforeseen(const EventStreamView& view, const EpisodeBatch& batch, uint64_t list_events) {
+double sample_unforeseen(const EventAxisView& view, const EpisodeBatch& batch, uint64_t list_events) {
   const double list = static_cast<double>(list_events) / static_cast<double>(batch.size * batch.length);
   const auto whole = static_cast<double>(view.ticks());
   const double ticks = whole * std::min(1.0, kSampledEvents / list);
@@ -119,7 +119,7 @@ EpisodeMethod choose_episode_method(const EpisodeJob& job) {
   return best;
 }
 
-EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, int threads) {
+EpisodeJob describe_job(const EventAxisView& view, const EpisodeBatch& batch, int threads) {
   EpisodeJob job{batch.size, batch.length, view.events, 0, 0, threads};
   for (size_t k = 0; k < batch.size * batch.length; ++k) job.list_events += view.list(batch.symbols[k]).size();
   const double share = job.list_events < kWorthSampling ? kUsualShare : sample_unforeseen(view, batch, job.list_events);
@@ -127,11 +127,11 @@ EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, 
   return job;
 }
 
-EpisodeMethod choose_for_part(const EventPart& part, const EventStreamView& view, const EpisodeBatch& batch, int threads) {
+EpisodeMethod choose_for_part(const EventPart& part, const EventAxisView& view, const EpisodeBatch& batch, int threads) {
   return part.is_piece ? EpisodeMethod::kTracking : choose_episode_method(describe_job(view, batch, threads));
 }
 
-void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
+void count_episodes(EpisodeMethod method, const EventAxisView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
                     const ExecutionOptions& options, std::span<int64_t> blocked_to, std::span<Occurrence> carried) {
   // Calls count(episode, blocked) for one episode.
   const auto count_one = [&](size_t k, auto count) {
@@ -182,8 +182,8 @@ EpisodeMethod count_in_parts(const EventStreams& streams, const EpisodeBatch& ba
   BetweenPieces carried(streams, tracks ? batch.size * gaps : 0, kNoOccurrence, *options.memory);
   const int64_t step = tracks ? streams.lag({batch.gaps, batch.size * gaps}) : streams.reach();
   streams.for_parts(batch.length, step, options, [&](const EventPart& part) {
-    for (const EventStream& axis : part.axes) {
-      const EventStreamView view = axis.view();
+    for (const EventAxis& axis : part.axes) {
+      const EventAxisView view = axis.view();
       if (!method) used = choose_for_part(part, view, batch, options.threads);
       count_episodes(used, view, batch, counts, options, blocked.of(part), carried.of(part));
     }

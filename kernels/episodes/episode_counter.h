@@ -1,6 +1,6 @@
 // Counts a batch of episodes by one of several methods, and chooses the method.
 //
-// The interface is plain arrays: a stream (EventStreamView), a batch (EpisodeBatch), counts.
+// The interface is plain arrays: a stream (EventAxisView), a batch (EpisodeBatch), counts.
 // Devices count through device_tracker.h.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/options.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 
 namespace batmap {
 
@@ -41,16 +41,16 @@ double estimate_episodes(EpisodeMethod method, const EpisodeJob& job);
 EpisodeMethod choose_episode_method(const EpisodeJob& job);
 
 /// @param batch  some of its episodes are tracked in a slice of the stream
-EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, int threads);
+EpisodeJob describe_job(const EventAxisView& view, const EpisodeBatch& batch, int threads);
 
 /// The method for a batch on an axis of a part: the best one, but a stream in pieces is tracked.
-EpisodeMethod choose_for_part(const EventPart& part, const EventStreamView& view, const EpisodeBatch& batch, int threads);
+EpisodeMethod choose_for_part(const EventPart& part, const EventAxisView& view, const EpisodeBatch& batch, int threads);
 
 /// @param counts      [batch.size] added to
 /// @param blocked_to  [batch.size] see with_rule() of counting_rule.h; empty: nothing is blocked
 /// @param carried     [batch.size x (batch.length - 1)] for tracking over pieces, see tracking.h; empty: nothing is carried
 /// @throws Error, std::bad_alloc
-void count_episodes(EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
+void count_episodes(EpisodeMethod method, const EventAxisView& view, const EpisodeBatch& batch, std::span<uint64_t> counts,
                     const ExecutionOptions& options, std::span<int64_t> blocked_to = {}, std::span<Occurrence> carried = {});
 
 /// Counts a batch in all parts of the streams.

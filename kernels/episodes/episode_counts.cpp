@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 
 namespace batmap {
 

@@ -131,9 +131,9 @@ RunRecord count_episodes_of_part(EventLog log, const std::byte* candidates, Grow
         for (size_t k = 0; k < own_blocked.size(); ++k) own_blocked[k] = blocked_to[found.node[from + k]];
         const std::span<Occurrence> own_entries = entries.first(entries.empty() ? 0 : batch.size * (length - 1));
         entries = entries.subspan(own_entries.size());
-        for (const EventStream& axis : part.axes) {
+        for (const EventAxis& axis : part.axes) {
           options.cancel.throw_if_requested();
-          const EventStreamView view = axis.view();
+          const EventAxisView view = axis.view();
           count_episodes(choose_for_part(part, view, batch, options.threads), view, batch, counts.span(), options,
                          own_blocked.span(), own_entries);
         }

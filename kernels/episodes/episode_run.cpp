@@ -97,10 +97,10 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
     const uint32_t symbol = batch.symbols[k];
     if (is_sent[symbol]) continue;
     is_sent[symbol] = true;
-    for (const EventStream& axis : streams.axes()) sizes.sent_events += axis.view().list(symbol).size();
+    for (const EventAxis& axis : streams.axes()) sizes.sent_events += axis.view().list(symbol).size();
   }
   double cpu_ms = 0;
-  for (const EventStream& axis : streams.axes()) {
+  for (const EventAxis& axis : streams.axes()) {
     const EpisodeJob job = describe_job(axis.view(), batch, options.threads);
     cpu_ms += estimate_episodes(given.method ? *given.method : choose_episode_method(job), job);
     sizes.events += job.events;
@@ -375,13 +375,13 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
   BetweenPieces carried(streams, found.gaps.size(), kNoOccurrence, *options.memory);
   streams.for_parts(episode.length, streams.lag(found.gaps), options, [&](const EventPart& part) {
     const std::span<int64_t> of_pieces = blocked.of(part);
-    for (const EventStream& axis : part.axes) {
-      const EventStreamView view = axis.view();
+    for (const EventAxis& axis : part.axes) {
+      const EventAxisView view = axis.view();
       int64_t nothing = kNothingBlocked;
       with_rule(view, of_pieces.empty() ? nothing : of_pieces[0], [&](auto rule) {
         const auto take = [&](int64_t end, int64_t start) {
           if (!rule.take(end, start)) return;
-          const EventStream::Stretch& stretch = axis.stretch_of(start);
+          const EventAxis::Stretch& stretch = axis.stretch_of(start);
           all.push_back({stretch.stream, stretch.first + (start - stretch.at), stretch.first + (end - stretch.at)});
         };
         if (episode.length == 1) {

@@ -13,7 +13,7 @@
 #include "core/options.h"
 #include "core/run_record.h"
 #include "episodes/episode_counter.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 #include "episodes/level_wise.h"
 
 namespace batmap {

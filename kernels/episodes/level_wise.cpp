@@ -95,7 +95,7 @@ void append_extension(EpisodeLevel& found, std::span<const uint32_t> prefix, uin
 /// Counts the extensions of one prefix after the other, in one thread.
 class Extensions {
  public:
-  Extensions(std::span<const EventStream> axes, uint32_t symbols, const std::vector<Gap>& gaps,
+  Extensions(std::span<const EventAxis> axes, uint32_t symbols, const std::vector<Gap>& gaps,
              const ExecutionOptions& options)
       : gaps_(gaps),
         options_(options),
@@ -107,7 +107,7 @@ class Extensions {
         counted_(*options.memory) {
     std::fill(blocked_to_.begin(), blocked_to_.end(), kNothingBlocked);
     views_.reserve(axes.size());  // trackers_ point into views_
-    for (const EventStream& axis : axes) {
+    for (const EventAxis& axis : axes) {
       views_.push_back(axis.view());
       trackers_.emplace_back(views_.back(), options);
     }
@@ -134,14 +134,14 @@ class Extensions {
 
  private:
   /// An entry that is carried may be too old for all events of the axis.
-  bool reaches_new_events(const EventStreamView& view, FrontierView frontier) const {
+  bool reaches_new_events(const EventAxisView& view, FrontierView frontier) const {
     int64_t high = 0;
     for (const Gap& gap : gaps_) high = std::max(high, view.cut(gap).high);
     return frontier.ends[frontier.size - 1] + high > view.piece.counted_to;
   }
 
   template <typename Candidates>
-  void count_axis(const EventStreamView& view, FrontierView frontier, uint32_t last, const Candidates& candidates,
+  void count_axis(const EventAxisView& view, FrontierView frontier, uint32_t last, const Candidates& candidates,
                   std::span<int64_t> blocked_to) {
     const auto entries = static_cast<double>(frontier.size);
     const auto events = static_cast<double>(view.events);
@@ -185,7 +185,7 @@ class Extensions {
       if (const uint32_t step = candidates[k]; step % gaps == gap) std::swap(blocked_to_[step / gaps], blocked_to[k]);
   }
 
-  void merge(const EventStreamView& view, FrontierView frontier, uint32_t step, int64_t& blocked_to) {
+  void merge(const EventAxisView& view, FrontierView frontier, uint32_t step, int64_t& blocked_to) {
     const auto gaps = static_cast<uint32_t>(gaps_.size());
     add(step, with_rule(view, blocked_to, [&](auto rule) {
           extend_polled(frontier, view.new_list(step / gaps), view.cut(gaps_[step % gaps]), options_.cancel,
@@ -200,7 +200,7 @@ class Extensions {
   /// @param blocked_to  of the time at which an occurrence ends: no other one that starts up to then counts
   // Not inlined: two copies in one function take its registers, and 14 % more instructions (callgrind).
   template <typename BlockedTo>
-  [[gnu::noinline]] void walk(const EventStreamView& view, FrontierView frontier, uint32_t gap, BlockedTo blocked_to) {
+  [[gnu::noinline]] void walk(const EventAxisView& view, FrontierView frontier, uint32_t gap, BlockedTo blocked_to) {
     reached_ = 0;
     const auto [low, high] = view.cut(gaps_[gap]);
     if (high <= low) return;
@@ -244,7 +244,7 @@ class Extensions {
   const std::vector<Gap>& gaps_;
   const ExecutionOptions& options_;
   Decoder decode_;
-  std::vector<EventStreamView> views_;
+  std::vector<EventAxisView> views_;
   std::vector<Tracker> trackers_;
   Buffer<uint64_t> totals_;     // [step] summed over all axes
   Buffer<uint64_t> counts_;     // [symbol] in one walk, like the next two
@@ -297,8 +297,8 @@ EpisodeLevel LevelWise::first_level() const {
   BetweenPieces blocked(streams_, streams_.symbols(), kNothingBlocked, *options_.memory);
   streams_.for_parts(found.length, 0, options_, [&](const EventPart& part) {
     const std::span<int64_t> blocked_to = blocked.of(part);
-    for (const EventStream& axis : part.axes) {
-      const EventStreamView view = axis.view();
+    for (const EventAxis& axis : part.axes) {
+      const EventAxisView view = axis.view();
       for (uint32_t symbol = 0; symbol < streams_.symbols(); ++symbol) {
         int64_t nothing = kNothingBlocked;
         supports[symbol] += count_symbol(view, symbol, blocked_to.empty() ? nothing : blocked_to[symbol], options_.cancel);
@@ -517,8 +517,8 @@ double LevelWise::estimate_level(EpisodeSizes& sizes) const {
   sizes.length = level_.length + 1;
   sizes.is_plain = gaps_.back() != kSameTime;
   double ticks = 1;
-  for (const EventStream& axis : streams_.axes()) {
-    const EventStreamView view = axis.view();
+  for (const EventAxis& axis : streams_.axes()) {
+    const EventAxisView view = axis.view();
     sizes.events += view.events;
     if (view.events > 0) ticks += static_cast<double>(view.times[view.events - 1]);
   }

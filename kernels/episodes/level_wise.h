@@ -27,7 +27,7 @@
 #include "core/options.h"
 #include "episodes/device_tracker.h"
 #include "episodes/episode_counter.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 
 namespace batmap {
 

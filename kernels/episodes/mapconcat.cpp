@@ -30,7 +30,7 @@ struct Segment {
 
 class Map {
  public:
-  Map(const EventStreamView& view, EpisodeView episode, int64_t reach, int64_t blocked_to, Segment& segment,
+  Map(const EventAxisView& view, EpisodeView episode, int64_t reach, int64_t blocked_to, Segment& segment,
       const ExecutionOptions& options)
       : view_(view),
         episode_(episode),
@@ -78,7 +78,7 @@ class Map {
     segment_.paths.push_back(path);
   }
 
-  const EventStreamView& view_;
+  const EventAxisView& view_;
   EpisodeView episode_;
   Segment& segment_;
   const ExecutionOptions& options_;
@@ -87,7 +87,7 @@ class Map {
 };
 
 /// Cuts between events of different times. No segment is shorter than `reach`, except perhaps the last.
-std::vector<Segment> cut_segments(const EventStreamView& view, size_t segments, int64_t reach, MemoryMeter& meter) {
+std::vector<Segment> cut_segments(const EventAxisView& view, size_t segments, int64_t reach, MemoryMeter& meter) {
   std::vector<Segment> all;
   for (size_t begin = 0; begin < view.events;) {
     size_t end = std::min(view.events, begin + view.events / segments + 1);
@@ -101,7 +101,7 @@ std::vector<Segment> cut_segments(const EventStreamView& view, size_t segments, 
 
 }  // namespace
 
-uint64_t count_by_mapconcat(const EventStreamView& view, EpisodeView episode, size_t segments, int64_t& blocked_to,
+uint64_t count_by_mapconcat(const EventAxisView& view, EpisodeView episode, size_t segments, int64_t& blocked_to,
                             const ExecutionOptions& options) {
   if (view.events == 0) return 0;
   int64_t reach = 0;

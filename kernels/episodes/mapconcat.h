@@ -14,13 +14,13 @@
 #include <cstdint>
 
 #include "core/options.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_axis.h"
 
 namespace batmap {
 
 /// @param segments    number of segments wanted; there are fewer if they would be shorter than the episode's reach
 /// @param blocked_to  see with_rule() of counting_rule.h
-uint64_t count_by_mapconcat(const EventStreamView& view, EpisodeView episode, size_t segments, int64_t& blocked_to,
+uint64_t count_by_mapconcat(const EventAxisView& view, EpisodeView episode, size_t segments, int64_t& blocked_to,
                             const ExecutionOptions& options);
 
 }  // namespace batmap

@@ -92,7 +92,7 @@ class Step {
 
 }  // namespace
 
-uint64_t count_entries(const EventStreamView& view, FrontierView frontier, int64_t& blocked_to, const CancelToken& cancel) {
+uint64_t count_entries(const EventAxisView& view, FrontierView frontier, int64_t& blocked_to, const CancelToken& cancel) {
   return with_rule(view, blocked_to, [&](auto rule) {
     for (size_t k = 0; k < frontier.size; ++k) {
       if (k % (size_t{1} << 16) == 0) cancel.throw_if_requested();
@@ -102,7 +102,7 @@ uint64_t count_entries(const EventStreamView& view, FrontierView frontier, int64
   });
 }
 
-uint64_t count_symbol(const EventStreamView& view, uint32_t symbol, int64_t& blocked_to, const CancelToken& cancel) {
+uint64_t count_symbol(const EventAxisView& view, uint32_t symbol, int64_t& blocked_to, const CancelToken& cancel) {
   const std::span<const int64_t> list = view.list(symbol);
   if (view.counts_streams()) return count_entries(view, of_symbol(list), blocked_to, cancel);
   // Its events do not overlap.
@@ -142,7 +142,7 @@ void Tracker::extend(FrontierView from, EpisodeView episode, size_t length, std:
   to.symbol = episode.symbols[length];
   to.gap = episode.gaps[length - 1];
   std::span<const int64_t> list = view_.list(to.symbol);
-  if (!carried.empty()) list = EventStreamView::later(list, view_.piece.settled_to(length + 1, view_.piece.counted_to));
+  if (!carried.empty()) list = EventAxisView::later(list, view_.piece.settled_to(length + 1, view_.piece.counted_to));
   to.ends.shrink(0);
   to.starts.shrink(0);
   if (!carried.empty() && carried[length] != kNoOccurrence) {
@@ -193,7 +193,7 @@ uint64_t Tracker::count(EpisodeView episode, int64_t& blocked_to, std::span<Occu
   });
 }
 
-uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction, int64_t& blocked_to,
+uint64_t track_in_blocks(const EventAxisView& view, EpisodeView episode, Compaction compaction, int64_t& blocked_to,
                          const ExecutionOptions& options) {
   size_t max_entries = 0;
   for (size_t k = 1; k < episode.length(); ++k) max_entries = std::max(max_entries, view.list(episode.symbols[k]).size());
@@ -211,7 +211,7 @@ uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compa
   return count_entries(view, frontier, blocked_to, options.cancel);
 }
 
-uint64_t track_all(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options) {
+uint64_t track_all(const EventAxisView& view, EpisodeView episode, const ExecutionOptions& options) {
   const std::span<const int64_t> last = view.list(episode.last());
   GrowingBuffer<Occurrence> found(*options.memory);
   for (const int64_t end : last) found.push_back({end, end});

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_axis.h"
 #include "episodes/frontier.h"
 
 namespace batmap {
@@ -26,7 +26,7 @@ namespace batmap {
 class Tracker {
  public:
   /// @param view, options  must outlive the object
-  Tracker(const EventStreamView& view, const ExecutionOptions& options)
+  Tracker(const EventAxisView& view, const ExecutionOptions& options)
       : view_(view),
         options_(options),
         first_level_(*options.memory),
@@ -68,7 +68,7 @@ class Tracker {
   void extend(FrontierView from, EpisodeView episode, size_t length, std::span<Occurrence> carried, Level& to);
   void carry(FrontierView frontier, size_t length, std::span<Occurrence> carried) const;
 
-  const EventStreamView& view_;
+  const EventAxisView& view_;
   const ExecutionOptions& options_;
   uint32_t first_ = 0;
   bool is_carried_ = false;  // whether first_level_ holds the frontier of the first symbol; else its list does
@@ -82,17 +82,17 @@ enum class Compaction { kCountScanWrite, kAtomic };
 
 /// The support of an episode with these entries, in order of their ends: by the rule of the axis.
 /// @param blocked_to  see with_rule()
-uint64_t count_entries(const EventStreamView& view, FrontierView frontier, int64_t& blocked_to, const CancelToken& cancel);
+uint64_t count_entries(const EventAxisView& view, FrontierView frontier, int64_t& blocked_to, const CancelToken& cancel);
 
 /// The support of a single symbol. @param blocked_to  see with_rule()
-uint64_t count_symbol(const EventStreamView& view, uint32_t symbol, int64_t& blocked_to, const CancelToken& cancel);
+uint64_t count_symbol(const EventAxisView& view, uint32_t symbol, int64_t& blocked_to, const CancelToken& cancel);
 
 /// Counts one episode on all threads of the options. @param blocked_to  see with_rule()
-uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction, int64_t& blocked_to,
+uint64_t track_in_blocks(const EventAxisView& view, EpisodeView episode, Compaction compaction, int64_t& blocked_to,
                          const ExecutionOptions& options);
 
 /// EP's own tracking, for comparison: keeps every occurrence, and goes from the last symbol backwards, so that
 /// they come out in order of their ends (IV-E). There may be very many. @throws Error{kMemoryLimit}
-uint64_t track_all(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options);
+uint64_t track_all(const EventAxisView& view, EpisodeView episode, const ExecutionOptions& options);
 
 }  // namespace batmap

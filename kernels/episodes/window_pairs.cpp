@@ -52,7 +52,7 @@ void add_pairs(GrowingBuffer<WindowPair>& sum, const GrowingBuffer<WindowPair>& 
 }
 
 /// An estimate of the events in the windows of an item.
-double events_reached(const EventStreamView& view, uint32_t item, int64_t window) {
+double events_reached(const EventAxisView& view, uint32_t item, int64_t window) {
   const double a_tick = static_cast<double>(view.events) / static_cast<double>(view.ticks());
   const auto own = static_cast<double>(view.list(item).size());
   return std::min(static_cast<double>(view.events), own * (1 + 2 * a_tick * static_cast<double>(window)));
@@ -70,13 +70,13 @@ class WindowPairRun::Counter {
         counts_(*options.memory, items, Fill::kZero),
         blocked_to_(*options.memory, items),
         reached_(*options.memory) {
-    for (const EventStream& axis : part.axes) views_.push_back(axis.view());
+    for (const EventAxis& axis : part.axes) views_.push_back(axis.view());
   }
 
   /// Appends the frequent pairs of an item with larger ones, in order.
   /// @param partners  symbols, ascending: only these; nullptr: all
   void count(uint32_t item, const std::vector<uint32_t>* partners, uint64_t min_count, GrowingBuffer<WindowPair>& found) {
-    for (const EventStreamView& view : views_) {
+    for (const EventAxisView& view : views_) {
       if (!view.list(item).empty()) {
         if (partners != nullptr && merges_are_cheaper(view, item, *partners))
           merge(view, item, *partners);
@@ -98,7 +98,7 @@ class WindowPairRun::Counter {
  private:
   /// Where the list of an item is, as seen from other times that ascend.
   struct InReach {
-    InReach(const EventStreamView& view, uint32_t item, int64_t within)
+    InReach(const EventAxisView& view, uint32_t item, int64_t within)
         : own(view.list(item)),
           window(std::min(within, view.reach)),
           piece(view.piece),
@@ -122,7 +122,7 @@ class WindowPairRun::Counter {
   };
 
   /// Counts the pairs of an event on the axis and one that is not.
-  void count_in_reach(const EventStreamView& view, uint32_t item) {
+  void count_in_reach(const EventAxisView& view, uint32_t item) {
     const uint64_t here = view.list(item).size();
     const uint64_t there = in_reach_[item];
     if (here + there == 0) return;
@@ -137,7 +137,7 @@ class WindowPairRun::Counter {
     }
   }
 
-  bool merges_are_cheaper(const EventStreamView& view, uint32_t item, const std::vector<uint32_t>& partners) const {
+  bool merges_are_cheaper(const EventAxisView& view, uint32_t item, const std::vector<uint32_t>& partners) const {
     double merged = 0;
     for (auto other = std::upper_bound(partners.begin(), partners.end(), item); other != partners.end(); ++other)
       merged += static_cast<double>(view.list(*other).size());
@@ -145,7 +145,7 @@ class WindowPairRun::Counter {
   }
 
   /// Counts each pair of an item by a pass over the events of the other one.
-  void merge(const EventStreamView& view, uint32_t item, const std::vector<uint32_t>& partners) {
+  void merge(const EventAxisView& view, uint32_t item, const std::vector<uint32_t>& partners) {
     Poll poll(options_.cancel);
     for (auto other = std::upper_bound(partners.begin(), partners.end(), item); other != partners.end(); ++other) {
       InReach reach(view, item, query_.window);
@@ -167,7 +167,7 @@ class WindowPairRun::Counter {
     }
   }
 
-  void walk(const EventStreamView& view, uint32_t item) {
+  void walk(const EventAxisView& view, uint32_t item) {
     if (query_.counting == WindowCounting::kOccurrences) {
       InReach reach(view, item, query_.window);
       visit(view, item, [&](uint32_t other, int64_t time) { add(other, reach.count_at(time)); });
@@ -186,7 +186,7 @@ class WindowPairRun::Counter {
   /// Calls take(other, time) for each event of a larger item in the windows of the events of an item, in order of time. If the
   /// axis crosses from earlier events to later ones, those that are earlier, in windows of later ones, and then the others.
   template <typename Take>
-  void visit(const EventStreamView& view, uint32_t item, Take take) {
+  void visit(const EventAxisView& view, uint32_t item, Take take) {
     const std::span<const int64_t> own = view.list(item);
     if (!view.piece.crosses) return visit_windows(view, item, own, 0, view.events, take);
     const std::span<const int64_t> later = view.new_list(item);
@@ -197,7 +197,7 @@ class WindowPairRun::Counter {
 
   /// @param begin, end  of the events that are visited
   template <typename Take>
-  void visit_windows(const EventStreamView& view, uint32_t item, std::span<const int64_t> of, size_t begin, size_t end,
+  void visit_windows(const EventAxisView& view, uint32_t item, std::span<const int64_t> of, size_t begin, size_t end,
                      Take take) {
     const int64_t window = std::min(query_.window, view.reach);
     Poll poll(options_.cancel);
@@ -223,7 +223,7 @@ class WindowPairRun::Counter {
   const WindowPairQuery& query_;
   const ExecutionOptions& options_;
   std::span<const uint64_t> in_reach_;  // see EventPart
-  std::vector<EventStreamView> views_;
+  std::vector<EventAxisView> views_;
   Buffer<uint64_t> counts_;          // [symbol]
   Buffer<int64_t> blocked_to_;       // [symbol] if counted: the end of the stream counted last
   GrowingBuffer<uint32_t> reached_;  // symbols whose count is not 0
@@ -305,8 +305,8 @@ void WindowPairRun::estimate_reach() {
   reach_ = Buffer<double>(*options_.memory, streams_->symbols());
   std::fill(reach_.begin(), reach_.end(), 1.0);
   streams_->for_parts(1, 0, own, [&](const EventPart& part) {
-    for (const EventStream& axis : part.axes) {
-      const EventStreamView view = axis.view();
+    for (const EventAxis& axis : part.axes) {
+      const EventAxisView view = axis.view();
       for (uint32_t item = 0; item < reach_.size(); ++item)
         reach_[item] += events_reached(view, item, std::min(query_.window, view.reach));
     }

@@ -7,7 +7,7 @@
 // be paired with a few others (include) is merged with their lists, if that is less work.
 //
 // Cost: for each item the events in its windows: at most items x events, usually far fewer. Memory: the axes
-// (event_stream.h), 16 bytes an item and a thread, and 16 bytes for each answer of a batch of items. Where the events are
+// (event_streams.h), 16 bytes an item and a thread, and 16 bytes for each answer of a batch of items. Where the events are
 // in files, a batch counts part by part, and it is 32 bytes for each of its pairs that occur, or 48 if a stream comes in
 // pieces. If a window is longer than what fits into memory, pieces that are wholly in reach of another one are counted by
 // the numbers of their events: for each piece that takes a step for each two items of the batch. Source: ours. The
@@ -26,7 +26,7 @@
 #include "core/options.h"
 #include "core/run_record.h"
 #include "core/truncation.h"
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 
 namespace batmap {
 

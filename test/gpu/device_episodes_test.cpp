@@ -36,8 +36,8 @@ class Opened {
   explicit Opened(const EventStreams& streams, bool has_order = true, uint64_t memory_limit = 0,
                   bool (*stop)(void*) = nullptr, void* stop_arg = nullptr) {
     std::vector<DeviceEventAxis> axes;
-    for (const EventStream& axis : streams.axes()) {
-      const EventStreamView view = axis.view();
+    for (const EventAxis& axis : streams.axes()) {
+      const EventAxisView view = axis.view();
       axes.push_back({view.events, view.symbol_count, view.begin, view.times[view.events - 1], view.reach});
     }
     DeviceEpisodeJob job{};
@@ -49,7 +49,7 @@ class Opened {
     job.stop_arg = stop_arg;
     status_ = api().episodes->open(&job, &episodes_, &why_);
     for (uint64_t k = 0; k < axes.size() && status_ == AcceleratorStatus::kOk; ++k) {
-      const EventStreamView view = streams.axes()[k].view();
+      const EventAxisView view = streams.axes()[k].view();
       send(k, DeviceEventArray::kListTimes, view.list_times, view.events);
       if (!has_order) continue;
       send(k, DeviceEventArray::kTimes, view.times, view.events);
@@ -91,7 +91,7 @@ void expect_as_the_cpu(const EventStreams& streams, const EpisodeBatch& batch, E
   MemoryMeter meter;
   const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
   std::vector<uint64_t> expected(batch.size);
-  for (const EventStream& axis : streams.axes()) count_episodes(method, axis.view(), batch, expected, options);
+  for (const EventAxis& axis : streams.axes()) count_episodes(method, axis.view(), batch, expected, options);
   for (const bool has_order : {true, false}) {  // tracking with walks; then all methods without
     Opened opened(streams, has_order);
     for (const DeviceEpisodeMethod with : has_order ? std::span(kMethods).first(2) : std::span(kMethods))
@@ -356,7 +356,7 @@ TEST(DeviceEpisodes, Cancel) {
 std::vector<uint64_t> counted_by_the_cpu(const EventStreams& streams, const EpisodeBatch& batch) {
   MemoryMeter meter;
   std::vector<uint64_t> counts(batch.size);
-  for (const EventStream& axis : streams.axes())
+  for (const EventAxis& axis : streams.axes())
     count_episodes(EpisodeMethod::kTracking, axis.view(), batch, counts, {.threads = 1, .memory = &meter, .cancel = {}});
   return counts;
 }

@@ -147,7 +147,7 @@ TEST_F(DeviceEpisodeRun, SendsAListWithTheFirstBatchThatNeedsIt) {
   const ExecutionOptions options{.threads = 3, .memory = &meter, .cancel = {}};
   Random random(20261122);
   const EventStreams streams = streams_of_events(random_events(random, 150'000, 500'000, 5), 20, options);
-  const EventStreamView view = streams.axes()[0].view();
+  const EventAxisView view = streams.axes()[0].view();
   ASSERT_EQ(streams.symbols(), 5u);
   DeviceTracker tracker(*Fake::api(), 0, 0, false, streams, options);
   const auto expect = [&](std::vector<uint32_t> symbols, uint64_t sent) {

@@ -35,7 +35,7 @@ struct PatternBatch {
 std::vector<uint64_t> counts_of(EpisodeMethod method, const EventStreams& streams, const EpisodeBatch& batch,
                                 const ExecutionOptions& options) {
   std::vector<uint64_t> counts(batch.size);
-  for (const EventStream& axis : streams.axes()) count_episodes(method, axis.view(), batch, counts, options);
+  for (const EventAxis& axis : streams.axes()) count_episodes(method, axis.view(), batch, counts, options);
   return counts;
 }
 
@@ -60,7 +60,7 @@ void expect_all_alike(const std::vector<Event>& events, const std::vector<Patter
       }
     for (size_t k = 0; k < expected.size(); ++k) {
       uint64_t all = 0;
-      for (const EventStream& axis : streams.axes()) all += track_all(axis.view(), batch.view(length)[k], one);
+      for (const EventAxis& axis : streams.axes()) all += track_all(axis.view(), batch.view(length)[k], one);
       EXPECT_EQ(all, expected[k]) << "without a bound on the frontier";
     }
   }
@@ -238,7 +238,7 @@ TEST(EpisodeCounter, SamplesWhatNoProcessorForesees) {
     events.push_back({10 * k + (random.chance(50) ? 1 : 5), 2});
   }
   const EventStreams streams = streams_of_events(events, 2, options);
-  const EventStreamView view = streams.axes()[0].view();
+  const EventAxisView view = streams.axes()[0].view();
   const auto share = [&](std::vector<uint32_t> symbols, Gap gap) {
     const EpisodeJob job = describe_job(view, {symbols.data(), &gap, 2, 1}, 1);
     EXPECT_EQ(job.list_events, 200'000u);

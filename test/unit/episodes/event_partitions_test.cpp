@@ -147,12 +147,12 @@ TEST(EventPartitions, AxesComeBackFromFiles) {
       Rows rows;
       of.for_parts(1, 0, of.in_files() ? in_files : in_memory, [&](const EventPart& part) {
         ++parts;
-        for (const EventStream& axis : part.axes) {
-          const EventStreamView view = axis.view();
+        for (const EventAxis& axis : part.axes) {
+          const EventAxisView view = axis.view();
           EXPECT_EQ(view.counts_streams(), counting == EpisodeCounting::kStreams);
           EXPECT_EQ(view.begin[view.symbol_count], view.events);
           for (size_t k = 0; k < view.events; ++k) {
-            const EventStream::Stretch& stretch = axis.stretch_of(view.times[k]);
+            const EventAxis::Stretch& stretch = axis.stretch_of(view.times[k]);
             rows.emplace_back(stretch.stream, stretch.first + (view.times[k] - stretch.at), of.value(view.symbols[k]));
           }
         }

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "episodes/event_stream.h"
+#include "episodes/event_streams.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
