@@ -61,8 +61,12 @@ Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryConte
   Stored stored;
   found = Problem::kNone;
   if (is_counted) {
-    read_change(kept, work);
-    stored = read_stored_or_none(kept, selection, context, work);
+    bool fits = read_change(kept, work, expects);
+    if (fits) stored = read_stored_or_none(kept, selection, context, work, expects);
+    if (!fits || !stored.fits) {
+      found = Problem::kNoRoom;
+      return {};
+    }
     // Those that were locked are still there. A new one may have been read.
     is_counted = files == Files::kAll || are_same(partitions, read_partitions(kept));
     if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
@@ -84,7 +88,7 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
                              bool expects = false, Files files = Files::kThese) {
   const MemoryContext caller = CurrentMemoryContext;
   const char* const name = get_rel_name(kept.table);
-  AsOwner owner(kept.owner);
+  AsOwner owner(kept);
   SPI_connect();
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
   Problem found;
@@ -221,7 +225,7 @@ KeptAnswer read_kept_answer(Oid oid, ArrayType* items, MemoryContext context, Ke
     MemoryContextSwitchTo(caller);
     return answer;
   }
-  AsOwner owner(kept.owner);
+  AsOwner owner(kept);
   SPI_connect();
   KeptWork* const work = room->work->emplace();
   Problem problem;
@@ -271,7 +275,7 @@ BATMAP_FUNCTION(batmap_check_kept) {
       PG_RETURN_BOOL(false);
     }
   }
-  AsOwner owner(kept.owner);
+  AsOwner owner(kept);
   SPI_connect();
   struct varlena* counted = recounted(kept, CurrentMemoryContext);
   for (struct varlena* const value : values) {

@@ -84,12 +84,13 @@ std::vector<int64_t> selected_numbers(const KeptWork& work, const Selection& sel
 
 }  // namespace
 
-void read_change(const KeptTable& kept, KeptWork& work) {
+bool read_change(const KeptTable& kept, KeptWork& work, bool may_give_up) {
   const SPIPlanPtr plan = prepared(kept, change_query(kept));
   const Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
   check_objects(kept, plan);
   const MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "batmap change", ALLOCSET_DEFAULT_SIZES);
-  for (;;) {
+  bool enough = true;
+  while (enough) {
     CHECK_FOR_INTERRUPTS();
     SPI_cursor_fetch(portal, true, kFetchRows);
     const uint64 count = SPI_processed;
@@ -109,7 +110,7 @@ void read_change(const KeptTable& kept, KeptWork& work) {
                     nulls[2] ? 0 : DatumGetInt32(values[2]), DatumGetInt32(values[3])};
       work.log_rows += rows[size++].now == 0;
     }
-    guarded([&] {
+    enough = guarded_fits(may_give_up, [&] {
       for (uint64 k = 0; k < size; ++k) {
         if (texts[k] != nullptr) {
           const size_t length = VARSIZE_ANY_EXHDR(texts[k]);
@@ -128,6 +129,7 @@ void read_change(const KeptTable& kept, KeptWork& work) {
   }
   SPI_cursor_close(portal);
   MemoryContextDelete(batch);
+  return enough;
 }
 
 void count_change(const KeptTable& kept, const Selection& selection, KeptWork& work) {

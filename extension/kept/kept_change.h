@@ -59,7 +59,8 @@ struct Selection {
 };
 
 /// Reads the log and the rows, in the active snapshot. SPI is connected, as the owner.
-void read_change(const KeptTable& kept, KeptWork& work);
+/// @return false: memory does not suffice, if the caller may give up
+bool read_change(const KeptTable& kept, KeptWork& work, bool may_give_up = false);
 
 /// Counts the change of some items, or of all. To be called inside over_companions().
 void count_change(const KeptTable& kept, const Selection& selection, KeptWork& work);

@@ -3,11 +3,21 @@
 
 #include <cstring>
 
+#include "extension/server/own_function.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
 namespace {
+
+Oid owner_of(Oid relation) {
+  const HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return InvalidOid;
+  const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
+  ReleaseSysCache(tuple);
+  return owner;
+}
 
 /// The columns of pg_depend by which an index finds a relation.
 struct DependencySide {
@@ -31,27 +41,44 @@ void visit_dependencies(const DependencySide& side, Oid relation, Visit visit) {
   table_close(depend, AccessShareLock);
 }
 
-/// Whether a trigger is the copy that a partition has of that of its table.
-bool is_copied_trigger(Oid trigger) {
+/// The row trigger of a kept table of an owner, the copy that a partition has of one, or another one: anybody may name a companion
+/// in the condition of a trigger of his own.
+enum class TriggerKind { kRow, kCopy, kOther };
+
+TriggerKind kind_of(Oid trigger, Oid owner) {
   ScanKeyData key;
   ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
   const Relation triggers = table_open(TriggerRelationId, AccessShareLock);
   const SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
   const HeapTuple tuple = systable_getnext(scan);
-  const bool is_copy =
-      HeapTupleIsValid(tuple) && OidIsValid(reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgparentid);
+  TriggerKind kind = TriggerKind::kOther;
+  if (HeapTupleIsValid(tuple)) {
+    const auto* const form = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple));
+    const bool is_own = strcmp(NameStr(form->tgname), kRowTrigger) == 0 &&
+                        is_function(form->tgfoid, "batmap_keep_changes") && owner_of(form->tgrelid) == owner;
+    kind = OidIsValid(form->tgparentid) ? TriggerKind::kCopy : is_own ? TriggerKind::kRow : TriggerKind::kOther;
+  }
   systable_endscan(scan);
   table_close(triggers, AccessShareLock);
-  return is_copy;
+  return kind;
 }
 
-/// How many row triggers of kept tables name a relation, each in its condition. Those of partitions do not count.
-int naming_triggers(Oid relation) {
-  int count = 0;
+/// The triggers that name a relation in their conditions, but for the copies of partitions.
+struct NamingTriggers {
+  int row_triggers;  // those of kept tables of its owner
+  int others;
+};
+
+NamingTriggers naming_triggers(Oid relation) {
+  const Oid owner = owner_of(relation);
+  NamingTriggers triggers{};
   visit_dependencies(kIsDependedOn, relation, [&](const FormData_pg_depend& row) {
-    count += row.classid == TriggerRelationId && !is_copied_trigger(row.objid);
+    if (row.classid != TriggerRelationId) return;
+    const TriggerKind kind = kind_of(row.objid, owner);
+    triggers.row_triggers += kind == TriggerKind::kRow;
+    triggers.others += kind == TriggerKind::kOther;
   });
-  return count;
+  return triggers;
 }
 
 /// Whether a relation looks like a companion, whatever its table is.
@@ -66,12 +93,13 @@ bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
   return true;
 }
 
-/// Whether something of its owner can decide that a row is not written.
-bool may_refuse_rows(Relation relation) {
+/// Whether something of its owner happens when rows are written, or decides that they are not.
+bool has_rules_or_triggers(Relation relation) {
+  if (relation->rd_rules != nullptr) return true;
   const TriggerDesc* const triggers = relation->trigdesc;
-  return relation->rd_rules != nullptr ||
-         (triggers != nullptr &&
-          (triggers->trig_insert_before_row || triggers->trig_update_before_row || triggers->trig_delete_before_row));
+  for (int k = 0; triggers != nullptr && k < triggers->numtriggers; ++k)
+    if (!triggers->triggers[k].tgisinternal) return true;
+  return false;
 }
 
 }  // namespace
@@ -108,7 +136,7 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
                               quote_identifier(GetUserNameFromId(table->rd_rel->relowner, false))));
   // What comes from a dump is not tied to the table before the first merge.
   const Oid tied = tied_table(companion);
-  if (OidIsValid(tied) ? tied != table_oid : naming_triggers(companion) != 1)
+  if (OidIsValid(tied) ? tied != table_oid : naming_triggers(companion).row_triggers != 1)
     refuse_companion(companion, table_oid, "it may belong to another table");
   if (relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
     refuse_companion(companion, table_oid,
@@ -119,8 +147,8 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
                      "ALTER TABLE ... NO FORCE ROW LEVEL SECURITY.");
   if (relation->rd_rel->relhassubclass && find_inheritance_children(companion, NoLock) != NIL)
     refuse_companion(companion, table_oid, "it has children", "ALTER TABLE ... NO INHERIT, or DROP TABLE of the children.");
-  if (kind == RELKIND_RELATION && may_refuse_rows(relation))
-    refuse_companion(companion, table_oid, "triggers or rules may refuse its rows", "Drop them.");
+  if (kind == RELKIND_RELATION && has_rules_or_triggers(relation))
+    refuse_companion(companion, table_oid, "it has triggers or rules", "Drop them.");
   const TupleDesc has = RelationGetDescr(relation);
   bool same = has->natts == static_cast<int>(columns.size());
   int index = 0;
@@ -137,7 +165,8 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
 List* droppable_companions(Relation table, const Companions& companions, bool in_order) {
   List* found = NIL;
   const auto add = [&](Oid companion, char kind, std::initializer_list<const char*> columns) {
-    if (has_columns(companion, kind, columns) && naming_triggers(companion) == 1 &&
+    const NamingTriggers triggers = naming_triggers(companion);
+    if (has_columns(companion, kind, columns) && triggers.row_triggers == 1 && triggers.others == 0 &&
         (in_order || tied_table(companion) == RelationGetRelid(table)))
       found = lappend_oid(found, companion);
   };

@@ -23,13 +23,14 @@ using namespace batmap::pg;
 namespace {
 
 constexpr int kBatch = 64;
+constexpr Size kBatchBytes = 65536;  // as COPY
 
 /// The filter of a table, ready to be asked. What happens before end() happens as the owner of the table.
 class Filter {
  public:
   explicit Filter(const KeptTable& kept) {
     if (kept.filter == nullptr) return;
-    owner_.emplace(kept.owner);  // constants are computed now
+    owner_.emplace(kept);  // constants are computed now
     state_ = CreateExecutorState();
     const MemoryContext caller = MemoryContextSwitchTo(state_->es_query_cxt);
     filter_ = ExecPrepareQual(make_ands_implicit(castNode(Expr, copyObjectImpl(kept.filter))), state_);
@@ -76,8 +77,9 @@ class LogWriter {
       slot->tts_isnull[3] = false;
     }
     ExecStoreVirtualTuple(slot);
+    bytes_ += bytes_of(slot, 0) + bytes_of(slot, 1);
     ExecMaterializeSlot(slot);  // the row is gone when the next one is read
-    if (count_ == kBatch) flush();
+    if (count_ == kBatch || bytes_ > kBatchBytes) flush();
   }
 
   void end() {
@@ -91,6 +93,12 @@ class LogWriter {
   }
 
  private:
+  Size bytes_of(const TupleTableSlot* slot, int column) const {
+    return TupleDescAttr(RelationGetDescr(log_), column)->attlen == -1
+               ? VARSIZE_ANY(DatumGetPointer(slot->tts_values[column]))
+               : 0;
+  }
+
   void flush() {
     if (count_ == 0) return;
     if (count_ == 1) {
@@ -100,7 +108,9 @@ class LogWriter {
       table_multi_insert(log_, slots_, count_, GetCurrentCommandId(true), 0, bulk_);
     }
     note_logged_rows();
+    for (int k = 0; k < count_; ++k) ExecClearTuple(slots_[k]);
     count_ = 0;
+    bytes_ = 0;
   }
 
   const KeptTable& kept_;
@@ -110,6 +120,7 @@ class LogWriter {
   TupleTableSlot* slots_[kBatch];
   int made_ = 0;
   int count_ = 0;
+  Size bytes_ = 0;
 };
 
 /// The rows of a transition table.

@@ -23,7 +23,7 @@ constexpr uint64_t kPairsAPart = 32 * kPairsAChunk;  // of the first count, whic
 void write_counts(const KeptTable& kept, const char* statement, int16 part, const CountsKey& low, const std::byte* bytes,
                   size_t size) {
   const char* const text = psprintf(statement, qualified_name(kept.companions.counts));
-  Oid types[3] = {INT2OID, key_type(kept), get_atttype(kept.companions.counts, 3)};
+  Oid types[3] = {INT2OID, key_type(kept), kept.counts_type};
   struct varlena* const value = counts_allocate(size);
   if (size > 0) memcpy(VARDATA(value), bytes, size);
   Datum values[3] = {Int16GetDatum(part), datum_of_key(kept, low), PointerGetDatum(value)};
@@ -224,7 +224,7 @@ uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work)
 /// Merges the log into the counts. The lock on the view is held. @return the number of its rows
 int64 merge_log(const KeptTable& kept) {
   const char* const name = get_rel_name(kept.table);
-  AsOwner owner(kept.owner);
+  AsOwner owner(kept);
   SPI_connect();
   tie_companions(kept.table, kept.companions);
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
@@ -257,7 +257,7 @@ void check_unchanged(const KeptTable& kept) {
 
 /// Whether the log has at least so many rows, or the counts are not of the partitions and files that there are.
 bool needs_merge(const KeptTable& kept, int min_rows) {
-  AsOwner owner(kept.owner);
+  AsOwner owner(kept);
   SPI_connect();
   const Partitions partitions = read_partitions(kept);
   PushActiveSnapshot(GetTransactionSnapshot());
@@ -293,7 +293,7 @@ void merge_if_long(Oid oid, int min_rows) {
 }
 
 void count_kept_rows(const KeptTable& kept) {
-  AsOwner owner(kept.owner);
+  AsOwner owner(kept);
   SPI_connect();
   const Partitions partitions = partitions_to_keep(kept);
   // The snapshot of the transaction may be older than the lock on the table.

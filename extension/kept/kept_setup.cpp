@@ -8,7 +8,9 @@
 #include "extension/kept/kept_merge.h"
 #include "extension/kept/kept_worker.h"
 #include "extension/server/boundary.h"
+#include "extension/server/own_function.h"
 #include "extension/server/own_statement.h"
+#include "extension/server/subtransaction.h"
 #include "extension/types/pair_counts_datum.h"
 
 #include "extension/server/pg.h"
@@ -166,10 +168,26 @@ struct KeepCall {
   char* filter;  // nullptr: none
 };
 
+/// Default privileges of the owner are meant for other tables: they may give away what the kept table keeps.
+void revoke_defaults(Oid companion) {
+  run_statement(
+      psprintf("SELECT DISTINCT a.grantee FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a "
+               "WHERE c.oid OPERATOR(pg_catalog.=) %u AND a.grantee OPERATOR(pg_catalog.<>) c.relowner",
+               companion));
+  const uint64 count = SPI_processed;
+  SPITupleTable* const grantees = SPI_tuptable;
+  for (uint64 k = 0; k < count; ++k) {
+    bool is_null;
+    const Oid grantee = DatumGetObjectId(SPI_getbinval(grantees->vals[k], grantees->tupdesc, 1, &is_null));
+    run_statement(psprintf("REVOKE ALL ON %s FROM %s", qualified_name(companion),
+                           OidIsValid(grantee) ? quote_identifier(GetUserNameFromId(grantee, false)) : "PUBLIC"));
+  }
+}
+
 Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid function) {
   const bool is_partitioned = get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE;
   const char* const name = qualified_name(table);
-  const char* const schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
+  const char* const schema = schema_of_function(function);
   const NewRelation rows(table, "kept_rows");
   run_statement(psprintf("CREATE VIEW %s AS SELECT %s AS tid, %s AS item FROM %s%s%s%s", rows.qualified,
                          quote_identifier(call.tid), quote_identifier(call.item), name,
@@ -215,6 +233,7 @@ Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid 
   const Companions companions = {rows.oid(), counts.oid(), log.oid()};
   if (!OidIsValid(companions.rows) || !OidIsValid(companions.counts) || !OidIsValid(companions.log))
     raise_renamed(get_rel_name(table));
+  for (const Oid companion : {companions.rows, companions.counts, companions.log}) revoke_defaults(companion);
   return companions;
 }
 
@@ -250,6 +269,35 @@ bool lock_without_waiting(const Companions& companions) {
   for (const Oid companion : {companions.rows, companions.counts, companions.log})
     if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
   return true;
+}
+
+constexpr int kKeptColumns = 6;
+
+/// Fills the columns of batmap_kept_of. Does not wait for who holds one of the relations.
+void describe_kept(Oid oid, Datum* values, bool* nulls) {
+  const bool is_free = ConditionalLockRelationOid(oid, AccessShareLock);
+  const Relation table = is_free ? try_relation_open(oid, NoLock) : nullptr;
+  if (table == nullptr) return;
+  const auto set = [&](int column, Datum value) {
+    values[column] = value;
+    nulls[column] = false;
+  };
+  Companions companions;
+  if (find_companions(table, companions) && lock_without_waiting(companions)) {
+    set(3, ObjectIdGetDatum(companions.rows));
+    set(4, ObjectIdGetDatum(companions.counts));
+    set(5, ObjectIdGetDatum(companions.log));
+    const auto* const kept = find_kept_table_quietly(table);
+    if (kept != nullptr && has_all_changes(*kept)) {
+      set(0, DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->tid, false))));
+      set(1, DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->item, false))));
+      if (kept->filter != nullptr) {
+        List* const context = deparse_context_for(RelationGetRelationName(table), oid);
+        set(2, CStringGetTextDatum(deparse_expression(const_cast<Node*>(kept->filter), context, false, false)));
+      }
+    }
+  }
+  relation_close(table, NoLock);
 }
 
 }  // namespace
@@ -341,38 +389,13 @@ BATMAP_FUNCTION(batmap_unkeep) {
 }
 
 // What the catalog says about a kept table. The first columns are NULL if it is not in order, all if one of the relations is
-// locked.
+// locked. Who looks at all kept tables must not keep others from changing one.
 BATMAP_FUNCTION(batmap_kept_of) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE) elog(ERROR, "return type must be a row type");
   columns = BlessTupleDesc(columns);
-  Datum values[6] = {};
-  bool nulls[6] = {true, true, true, true, true, true};
-  const Oid oid = PG_GETARG_OID(0);
-  // The view must not wait for who holds one of the relations.
-  const bool is_free = ConditionalLockRelationOid(oid, AccessShareLock);
-  const Relation table = is_free ? try_relation_open(oid, NoLock) : nullptr;
-  Companions companions;
-  if (table != nullptr && find_companions(table, companions) && lock_without_waiting(companions)) {
-    const Oid relations[3] = {companions.rows, companions.counts, companions.log};
-    for (int k = 0; k < 3; ++k) {
-      values[3 + k] = ObjectIdGetDatum(relations[k]);
-      nulls[3 + k] = false;
-    }
-    const auto* const kept = find_kept_table_quietly(table);
-    if (kept == nullptr || !has_all_changes(*kept)) {
-      relation_close(table, NoLock);
-      PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
-    }
-    values[0] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->tid, false)));
-    values[1] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->item, false)));
-    nulls[0] = nulls[1] = false;
-    if (kept->filter != nullptr) {
-      List* const context = deparse_context_for(RelationGetRelationName(table), oid);
-      values[2] = CStringGetTextDatum(deparse_expression(const_cast<Node*>(kept->filter), context, false, false));
-      nulls[2] = false;
-    }
-  }
-  if (table != nullptr) relation_close(table, NoLock);
+  Datum values[kKeptColumns] = {};
+  bool nulls[kKeptColumns] = {true, true, true, true, true, true};
+  without_traces([&] { describe_kept(PG_GETARG_OID(0), values, nulls); });
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
 }

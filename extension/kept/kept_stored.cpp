@@ -19,10 +19,10 @@ struct varlena* fetched_copy(Datum value) {
   return reinterpret_cast<struct varlena*>(DatumGetPointer(datumCopy(value, false, -1)));
 }
 
-/// A stored value, charged to the call, which lives as long as the context.
-const std::byte* charged_value(const KeptTable& kept, Datum value, KeptWork& work) {
+/// A stored value, charged to the call, which lives as long as the context. @return nullptr: memory does not suffice
+const std::byte* charged_value(const KeptTable& kept, Datum value, KeptWork& work, bool may_give_up) {
   const Size bytes = toast_raw_datum_size(value);
-  guarded([&] { work.meter.charge(bytes); });
+  if (!guarded_fits(may_give_up, [&] { work.meter.charge(bytes); })) return nullptr;
   return stored_value(kept, value);
 }
 
@@ -78,7 +78,8 @@ const std::byte* stored_value(const KeptTable& kept, Datum value) {
   pg_unreachable();
 }
 
-Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work) {
+Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work,
+                           bool may_give_up) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
     run_on_companions(kept,
@@ -114,7 +115,11 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, Me
     bool nulls[3];
     heap_deform_tuple(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, values, nulls);
     if (nulls[0] || nulls[1] || nulls[2]) continue;
-    const std::byte* const value = charged_value(kept, values[2], work);
+    const std::byte* const value = charged_value(kept, values[2], work, may_give_up);
+    if (value == nullptr) {
+      stored.fits = false;
+      break;
+    }
     if (DatumGetInt16(values[0]) == kSupportsPart)
       stored.supports = value;
     else

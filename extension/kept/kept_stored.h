@@ -23,6 +23,7 @@ struct Stored {
   const std::byte* supports = nullptr;
   StoredChunk* chunks = nullptr;
   size_t count = 0;
+  bool fits = true;  // false: memory does not suffice, and the rest is not there
 };
 
 /// @raises that the snapshot sees no counts
@@ -33,7 +34,8 @@ struct Stored {
 
 /// Reads the counts, in the active snapshot, into a context; but the low keys of texts live as long as the SPI connection.
 /// @return no supports if the counts are newer than the snapshot
-Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work);
+Stored read_stored_or_none(const KeptTable& kept, const Selection& selection, MemoryContext context, KeptWork& work,
+                           bool may_give_up = false);
 
 /// The same in the current context. @raises if the counts are newer than the snapshot
 Stored read_stored(const KeptTable& kept, const Selection& selection, KeptWork& work);

@@ -284,7 +284,11 @@ bool has_index(Relation table, AttrNumber column) {
 }
 
 const char* qualified_name(Oid relation) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
+  const char* const name = get_rel_name(relation);
+  const char* const schema = get_namespace_name(get_rel_namespace(relation));
+  if (name == nullptr || schema == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relation)));
+  return quote_qualified_identifier(schema, name);
 }
 
 const char* table_literal(Oid table) {
@@ -307,7 +311,14 @@ AsOwner::AsOwner(Oid owner, bool safe_path) {
   set("jit", "off");
 }
 
+AsOwner::AsOwner(const KeptTable& kept) : AsOwner(kept.owner) {
+  const Oid companions[3] = {kept.companions.rows, kept.companions.counts, kept.companions.log};
+  for (int k = 0; k < 3; ++k) companions_[k] = relation_open(companions[k], AccessShareLock);
+}
+
 void AsOwner::end() {
+  for (const Relation companion : companions_)
+    if (companion != nullptr) relation_close(companion, NoLock);
   AtEOXact_GUC(false, settings_);
   SetUserIdAndSecContext(user_, context_);
 }

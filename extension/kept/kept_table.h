@@ -68,11 +68,17 @@ const char* qualified_name(Oid relation);
 const char* as_item(const char* column, bool has_texts);
 
 /// Runs what follows as the owner of a table, in a restricted context and with a safe search_path. An error ends this.
+///
+/// The filter and the triggers of companions are code of the owner, which may try to alter or drop what is being read. The server
+/// refuses that for relations that are open.
 struct AsOwner {
   explicit AsOwner(Oid owner, bool safe_path = true);
+  /// The same, with the companions open.
+  explicit AsOwner(const KeptTable& kept);
   void end();
 
  private:
+  Relation companions_[3] = {};
   Oid user_;
   int context_;
   int settings_;

@@ -22,15 +22,26 @@ constexpr int kMaxBackOff = 64;     // intervals between two tries in a database
 constexpr int kRareVisits = 10;     // intervals between two looks at a database in which no counts are kept
 constexpr int kPatience = 5;        // intervals until the launcher goes on while a worker merges
 constexpr int kMaxWorkers = 3;      // at a time
+constexpr int kMaxMerge = 10;       // intervals until the merge of one table is given up
 constexpr const char* kLockTimeout = "1s";
 constexpr int kInvalidDatabase = -2;  // pg_database.datconnlimit, after a DROP DATABASE that was interrupted
 
-/// What a worker says when it ends.
+/// What a worker says: of the merge that runs, and when it ends.
 struct Report {
   bool is_made;
   bool has_kept_tables;
-  bool has_failed;  // a merge has failed, and none has succeeded
+  bool has_failed;    // a merge has failed, and none has succeeded
+  Oid owner;          // of the table that is merged
+  TimestampTz since;  // when this began; 0: none is
+  Oid slow_owner;     // whose merge took too long
 };
+
+/// What a worker is told.
+struct Order {
+  int number;      // of its report
+  Oid slow_owner;  // whose tables come last; or InvalidOid
+};
+static_assert(sizeof(Order) <= BGW_EXTRALEN);
 
 /// What launcher, workers and sessions tell each other.
 struct Shared {
@@ -73,8 +84,9 @@ struct Database {
   Oid oid;  // the key
   NameData name;
   bool is_there;
-  int wait;      // intervals until the next visit
-  int failures;  // visits in a row in which all merges failed
+  int wait;        // intervals until the next visit
+  int failures;    // visits in a row in which all merges failed
+  Oid slow_owner;  // whose merge took too long the last time
 };
 
 /// A worker that the launcher has started.
@@ -99,7 +111,10 @@ void find_databases(HTAB* databases) {
     if (!form->datallowconn || form->datistemplate || form->datconnlimit == kInvalidDatabase) continue;
     bool found;
     auto* const database = static_cast<Database*>(hash_search(databases, &form->oid, HASH_ENTER, &found));
-    if (!found) database->wait = database->failures = 0;
+    if (!found) {
+      database->wait = database->failures = 0;
+      database->slow_owner = InvalidOid;
+    }
     database->name = form->datname;
     database->is_there = true;
   }
@@ -133,11 +148,23 @@ bool has_ended(const Worker& worker) {
 /// Decides when a database is visited again.
 void note_report(Database& database, const Report& report) {
   const bool has_failed = !report.is_made || report.has_failed;
+  database.slow_owner = !report.is_made ? report.owner : report.slow_owner;
   database.failures = has_failed ? database.failures + 1 : 0;
   if (has_failed)
     database.wait = std::min(kMaxBackOff, 1 << std::min(database.failures, 6));
   else
     database.wait = report.has_kept_tables ? 1 : kRareVisits;
+}
+
+int64 most_of_merge_ms() { return int64{kMaxMerge} * 1000 * settings.merge_interval_s; }
+
+/// Ends a worker whose merge does not end when its time is up, because the code of its owner goes on whatever happens.
+void end_if_stuck(const Worker& worker, int number) {
+  SpinLockAcquire(&shared->lock);
+  const TimestampTz since = shared->reports[number].since;
+  SpinLockRelease(&shared->lock);
+  const int64 most = 2 * most_of_merge_ms();
+  if (since != 0 && most > 0 && (GetCurrentTimestamp() - since) / 1000 > most) TerminateBackgroundWorker(worker.handle);
 }
 
 /// Forgets a worker that has ended. @param databases  may have lost its database meanwhile
@@ -171,7 +198,8 @@ bool visit(HTAB* databases, Database& database) {
                         BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds,
                         BgWorkerStart_RecoveryFinished);
   start.bgw_main_arg = ObjectIdGetDatum(database.oid);
-  memcpy(start.bgw_extra, &number, sizeof number);
+  const Order order{number, database.slow_owner};
+  memcpy(start.bgw_extra, &order, sizeof order);
   start.bgw_notify_pid = MyProcPid;
   Worker& worker = workers[number];
   if (!RegisterDynamicBackgroundWorker(&start, &worker.handle)) {
@@ -202,8 +230,13 @@ bool visit(HTAB* databases, Database& database) {
 /// Visits the databases whose time has come. @return false if the launcher is to end
 bool visit_databases(HTAB* databases, bool all) {
   find_databases(databases);
-  for (int k = 0; k < kMaxWorkers; ++k)
-    if (workers[k].handle != nullptr && has_ended(workers[k])) take_leave(databases, k);
+  for (int k = 0; k < kMaxWorkers; ++k) {
+    if (workers[k].handle == nullptr) continue;
+    if (has_ended(workers[k]))
+      take_leave(databases, k);
+    else
+      end_if_stuck(workers[k], k);
+  }
   HASH_SEQ_STATUS status;
   List* due = NIL;
   hash_seq_init(&status, databases);
@@ -223,24 +256,36 @@ bool visit_databases(HTAB* databases, bool all) {
 
 // ---- the worker
 
-/// The tables whose counts are kept, as the triggers say. In the current memory context.
-List* find_kept_tables(MemoryContext context) {
+struct Kept {
+  Oid table;
+  Oid owner;
+};
+
+/// The tables whose counts are kept, as the triggers say. In a memory context.
+/// @param slow_owner  whose tables come last @return a list of Kept
+List* find_kept_tables(MemoryContext context, Oid slow_owner) {
   StartTransactionCommand();
   PushActiveSnapshot(GetTransactionSnapshot());
   SPI_connect();
   run_statement(
-      "SELECT t.tgrelid FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid "
-      "JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang "
+      "SELECT t.tgrelid, c.relowner FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) "
+      "t.tgfoid "
+      "JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid JOIN pg_catalog.pg_language l ON l.oid "
+      "OPERATOR(pg_catalog.=) p.prolang "
       "WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows' AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND l.lanname "
       "OPERATOR(pg_catalog.=) 'c' "
       "AND p.prosrc OPERATOR(pg_catalog.=) 'batmap_keep_changes' ORDER BY 1",
       true);
   List* tables = NIL;
+  int others = 0;  // of other owners
   for (uint64 k = 0; k < SPI_processed; ++k) {
     bool is_null;
-    const Oid table = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, 1, &is_null));
+    const HeapTuple row = SPI_tuptable->vals[k];
     const MemoryContext caller = MemoryContextSwitchTo(context);
-    tables = lappend_oid(tables, table);
+    auto* const kept = static_cast<Kept*>(palloc(sizeof(Kept)));
+    kept->table = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &is_null));
+    kept->owner = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &is_null));
+    tables = kept->owner == slow_owner ? lappend(tables, kept) : list_insert_nth(tables, others++, kept);
     MemoryContextSwitchTo(caller);
   }
   SPI_finish();
@@ -255,9 +300,11 @@ struct TableName {
 
 void name_table(void* name) { errcontext("merging kept counts of %s", static_cast<const TableName*>(name)->text); }
 
-/// Merges one table in a transaction of its own. @return false after an error, which is logged
-bool merge_in_transaction(Oid table, MemoryContext context) {
-  volatile bool merged = true;
+enum class Merge { kDone, kFailed, kTooLong };
+
+/// Merges one table in a transaction of its own. An error is logged.
+Merge merge_in_transaction(Oid table, MemoryContext context) {
+  volatile Merge result = Merge::kDone;
   TableName name{"a table"};
   ErrorContextCallback callback;
   callback.callback = name_table;
@@ -271,23 +318,36 @@ bool merge_in_transaction(Oid table, MemoryContext context) {
     if (relation != nullptr)
       snprintf(name.text, sizeof name.text, "%s.%s", get_namespace_name(get_rel_namespace(table)), relation);
     pgstat_report_activity(STATE_RUNNING, psprintf("batmap: merging kept counts of %s", name.text));
+    // The filter and the triggers are code of the owner, who may be anybody.
+    enable_timeout_after(STATEMENT_TIMEOUT, static_cast<int>(Min(Max(most_of_merge_ms(), 1), INT_MAX)));
     merge_if_long(table, settings.merge_rows);
+    disable_timeout(STATEMENT_TIMEOUT, false);
     CommitTransactionCommand();
   }
   PG_CATCH();
   {
     // As the workers of autovacuum do it.
     HOLD_INTERRUPTS();
+    result = geterrcode() == ERRCODE_QUERY_CANCELED ? Merge::kTooLong : Merge::kFailed;
+    disable_all_timeouts(false);
+    QueryCancelPending = false;
     EmitErrorReport();
     AbortOutOfAnyTransaction();
     FlushErrorState();
     RESUME_INTERRUPTS();
-    merged = false;
   }
   PG_END_TRY();
   error_context_stack = callback.previous;
   MemoryContextSwitchTo(context);
-  return merged;
+  return result;
+}
+
+/// Tells the launcher which merge runs. @param since  0: none does
+void tell_merge(int number, Oid owner, TimestampTz since) {
+  SpinLockAcquire(&shared->lock);
+  shared->reports[number].owner = owner;
+  shared->reports[number].since = since;
+  SpinLockRelease(&shared->lock);
 }
 
 void set_option(const char* name, const char* value) { SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE); }
@@ -367,20 +427,30 @@ void batmap_merge_worker(Datum database) {
   set_option("lock_timeout", kLockTimeout);
   const MemoryContext context = AllocSetContextCreate(TopMemoryContext, "batmap merges", ALLOCSET_DEFAULT_SIZES);
   MemoryContextSwitchTo(context);
-  const List* const tables = find_kept_tables(context);
-  int merged = 0;
-  int failed = 0;
+  Order order;
+  memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
+  const List* const tables = find_kept_tables(context, order.slow_owner);
+  Report report{};
+  report.is_made = true;
+  report.has_kept_tables = tables != NIL;
+  bool has_merged = false;
   const ListCell* cell;
   foreach (cell, tables) {
     CHECK_FOR_INTERRUPTS();
-    ++(merge_in_transaction(lfirst_oid(cell), context) ? merged : failed);
+    const auto* const kept = static_cast<const Kept*>(lfirst(cell));
+    if (kept->owner == report.slow_owner) continue;
+    tell_merge(order.number, kept->owner, GetCurrentTimestamp());
+    const Merge result = merge_in_transaction(kept->table, context);
+    tell_merge(order.number, kept->owner, 0);
+    has_merged |= result == Merge::kDone;
+    report.has_failed |= result != Merge::kDone;
+    if (result == Merge::kTooLong) report.slow_owner = kept->owner;
   }
+  report.has_failed = report.has_failed && !has_merged;
   pgstat_report_activity(STATE_IDLE, nullptr);
   pgstat_report_stat(true);
-  int number;
-  memcpy(&number, MyBgworkerEntry->bgw_extra, sizeof number);
   SpinLockAcquire(&shared->lock);
-  shared->reports[number] = {true, tables != NIL, failed > 0 && merged == 0};
+  shared->reports[order.number] = report;
   SpinLockRelease(&shared->lock);
   proc_exit(0);
 }

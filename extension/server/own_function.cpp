@@ -18,6 +18,13 @@ char* library_of(Oid function) {
   return library;
 }
 
+const char* schema_of_function(Oid function) {
+  const char* const schema = get_namespace_name(get_func_namespace(function));
+  if (schema == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION), errmsg("function with OID %u does not exist", function)));
+  return quote_identifier(schema);
+}
+
 bool is_function(Oid function, const char* name) {
   const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(tuple)) return false;

@@ -34,4 +34,30 @@ ErrorData* error_of(Body&& body) {
   return error;
 }
 
+/// Runs body() in a subtransaction that is rolled back: the locks that it takes are released. The body must not own anything; what
+/// it allocates in the memory context of the caller stays.
+template <typename Body>
+void without_traces(Body&& body) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  const uint32 held = InterruptHoldoffCount;
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(caller);
+  ErrorData* volatile error = nullptr;
+  PG_TRY();
+  { body(); }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(caller);
+    error = CopyErrorData();
+    FlushErrorState();
+  }
+  PG_END_TRY();
+  RollbackAndReleaseCurrentSubTransaction();
+  if (error != nullptr) InterruptHoldoffCount = held;
+  MemoryContextSwitchTo(caller);
+  CurrentResourceOwner = owner;
+  if (error != nullptr) ReThrowError(error);
+}
+
 }  // namespace batmap::pg

@@ -326,7 +326,8 @@ char* bound_text(const ExprState* limit, const ExprState* offset, List* names) {
 void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   StreamScan* const state = state_of(node);
   const ParamListInfo params = node->ss.ps.state->es_param_list_info;
-  ExplainPropertyText("Function", get_func_name(state->call->funcid), es);
+  const char* const function = get_func_name(state->call->funcid);
+  ExplainPropertyText("Function", function != nullptr ? function : "?", es);
   explain_queries(state->call, params, es);
   List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
   if (state->limit != nullptr) ExplainPropertyText("Best", bound_text(state->limit, state->offset, names), es);

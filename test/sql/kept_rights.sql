@@ -233,6 +233,57 @@ SELECT batmap_check_kept('kept_shop.w');
 DROP INDEX kept_shop.w_k_idx;
 INSERT INTO kept_shop.w VALUES (2, 7), (2, 8);
 SELECT batmap_check_kept('kept_shop.w');
+-- code of the owner cannot change companions that are being read or written
+RESET ROLE;
+CREATE SCHEMA kept_own AUTHORIZATION kept_owner;
+SET ROLE kept_owner;
+CREATE FUNCTION kept_own.acts() RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE act text := current_setting('kept_own.act', true);
+BEGIN
+    IF act <> '' THEN
+        PERFORM set_config('kept_own.act', '', false);
+        EXECUTE act;
+    END IF;
+    RETURN true;
+END $$;
+CREATE FUNCTION kept_own.passes(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN kept_own.acts(); END $$;
+CREATE TABLE kept_own.t (k int, i int);
+CREATE INDEX ON kept_own.t (k);
+INSERT INTO kept_own.t SELECT g / 3, g % 7 + 1 FROM generate_series(1, 100) g;
+SET kept_own.act = 'ALTER TABLE kept_own.t_kept_counts ALTER COLUMN counts TYPE int8 USING NULL';
+SELECT batmap_keep('kept_own.t', 'k', 'i', 'kept_own.passes(1) AND i > 0');
+SET kept_own.act = '';
+SELECT batmap_keep('kept_own.t', 'k', 'i', 'kept_own.passes(1) AND i > 0');
+INSERT INTO kept_own.t VALUES (1, 1), (1, 2);
+SET kept_own.act = 'ALTER TABLE kept_own.t_kept_log ALTER COLUMN item TYPE text';
+INSERT INTO kept_own.t VALUES (1, 12345);
+SET kept_own.act = 'DROP TABLE kept_own.t_kept_counts CASCADE';
+SELECT batmap_kept_counts('kept_own.t') IS NULL AS gone;
+SET kept_own.act = 'TRUNCATE kept_own.t';
+SELECT batmap_merge_kept('kept_own.t');
+SET kept_own.act = 'DROP TABLE kept_own.t_kept_log CASCADE';
+SELECT batmap_check_kept('kept_own.t');
+SET kept_own.act = '';
+SELECT batmap_check_kept('kept_own.t'), batmap_merge_kept('kept_own.t');
+CREATE TRIGGER acts AFTER DELETE ON kept_own.t_kept_log FOR EACH STATEMENT EXECUTE FUNCTION suppress_redundant_updates_trigger();
+SELECT batmap_merge_kept('kept_own.t');
+DROP TRIGGER acts ON kept_own.t_kept_log;
+-- default privileges are not those of companions
+ALTER DEFAULT PRIVILEGES IN SCHEMA kept_own GRANT SELECT ON TABLES TO kept_reader;
+CREATE TABLE kept_own.quiet (k int PRIMARY KEY, i int);
+REVOKE SELECT ON kept_own.quiet FROM kept_reader;
+SELECT batmap_keep('kept_own.quiet', 'k', 'i');
+SELECT count(*) AS readable FROM pg_class WHERE relnamespace = 'kept_own'::regnamespace AND relname ~ '^quiet_kept'
+    AND has_table_privilege('kept_reader', oid, 'SELECT');
+ALTER DEFAULT PRIVILEGES IN SCHEMA kept_own REVOKE SELECT ON TABLES FROM kept_reader;
+-- a look at all kept tables leaves no locks behind
+BEGIN;
+SELECT count(*) > 0 AS some FROM batmap_kept;
+SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'kept_own.quiet_kept_log'::regclass;
+COMMIT;
+RESET ROLE;
+DROP SCHEMA kept_own CASCADE;
+SET ROLE kept_owner;
 RESET ROLE;
 DROP SCHEMA kept_evil CASCADE;
 DROP SCHEMA kept_shop CASCADE;

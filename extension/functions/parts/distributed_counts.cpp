@@ -21,6 +21,7 @@
 #include "extension/functions/parts/part_calls.h"
 #include "extension/input/arguments.h"
 #include "extension/input/gap_list.h"
+#include "extension/server/own_function.h"
 #include "extension/server/own_statement.h"
 #include "extension/server/subtransaction.h"
 #include "extension/streams/run_stream.h"
@@ -463,6 +464,9 @@ void read_threshold(FunctionCallInfo fcinfo, Spread& spread) {
   const Arguments arguments{fcinfo, 1};
   spread.min_count = arguments.int8(0);
   spread.min_support = arguments.min_support(1);
+  if (!spread.min_count && !spread.min_support)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a threshold is missing"),
+                    errhint("Give min_count or min_support: top_k alone does not bound what the parts send.")));
   guarded([&] {
     PairQuery query;
     query.min_count = spread.min_count;
@@ -472,7 +476,7 @@ void read_threshold(FunctionCallInfo fcinfo, Spread& spread) {
 }
 
 Datum distributed_counts(FunctionCallInfo fcinfo, Spread& spread) {
-  spread.schema = quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+  spread.schema = schema_of_function(fcinfo->flinfo->fn_oid);
   const Datum counts = run_spread(spread);
   if (counts == 0) PG_RETURN_NULL();
   return counts;
@@ -530,7 +534,7 @@ Datum batmap::pg::distributed_episode_counts(FunctionCallInfo fcinfo, const char
   pass_on(spread, fcinfo, places.include, Takes::kInclude, INT8ARRAYOID);
   pass_on(spread, fcinfo, places.exclude, Takes::kExclude, INT8ARRAYOID);
   pass_on(spread, fcinfo, places.same_time, Takes::kSameTime, BOOLOID);
-  spread.schema = quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+  spread.schema = schema_of_function(fcinfo->flinfo->fn_oid);
   return run_spread(spread);
 }
 

@@ -83,10 +83,18 @@ class KeptPairStream final : public PairRowStream<KeptCall> {
  public:
   using PairRowStream::PairRowStream;
 
+  /// @return no stream: memory does not suffice
   JoinProjectRows start(const std::byte* counts) {
-    begin("kept counts", pair_counts_header(counts).pairs,
-          [&] { call().run.emplace(counts, call().query, call().options); });
-    return {this, &call().batch};
+    bool enough = false;
+    begin("kept counts", pair_counts_header(counts).pairs, [&] {
+      enough = fits(true, [&] {
+        call().run.emplace(counts, call().query, call().options);
+        while (call().run->next(call().batch) && call().batch.empty()) {
+        }
+        begin_batch();
+      });
+    });
+    return enough ? JoinProjectRows{this, &call().batch} : JoinProjectRows{};
   }
 };
 
@@ -150,7 +158,9 @@ JoinProjectRows open_kept(JoinProjectInputs& inputs, const JoinProjectBounds& bo
   call.query.top_k = bounds.best;
   call.query.ties = bounds.best.has_value();
   call.query.supports = false;
-  return stream->start(counts_bytes(counts));
+  const JoinProjectRows rows = stream->start(counts_bytes(counts));
+  if (rows.stream == nullptr) why = "they need too much memory";
+  return rows;
 }
 
 }  // namespace batmap::pg
