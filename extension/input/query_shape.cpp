@@ -98,6 +98,10 @@ Query* shape_rows(Query* query, const InnerQuery& given, Oid item_type) {
   if (given.tid_column != nullptr) {
     rows[0] = column_named(columns, given.tid_column);
     rows[1] = column_named(columns, given.item_column);
+    if (rows[0] == rows[1])
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("tid_column and item_column are the same column, \"%s\"", given.item_column),
+                      errhint("Name the column of the transaction, then that of the item.")));
   } else {
     if (list_length(columns) != 2) return query;  // an error of the reader
     rows[0] = linitial_node(TargetEntry, columns);

@@ -86,9 +86,14 @@ bool read_plan(PlanState* plan, int columns, std::span<const KeyEncoder, kColumn
     TableRows pages;
     if (find_table_rows(plan, encoders.data(), pages)) {
       TidItem rows[MaxHeapTuplesPerPage];
-      while (const TidItem* const end = read_table_page(pages, rows))
-        if (!sink.append_rows({rows, end})) return false;
-      return true;
+      bool goes_on = true;
+      while (goes_on) {
+        const TidItem* const end = read_table_page(pages, rows);
+        if (end == nullptr) break;
+        goes_on = sink.append_rows({rows, end});
+      }
+      pfree(pages.scans);
+      return goes_on;
     }
   }
   return read_rows(PlanSource{plan, columns}, encoders, sink);

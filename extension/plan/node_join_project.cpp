@@ -455,7 +455,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   if (es->analyze)
     explain_answer(state, es);
   else if (spec.kept_table == 0)
-    explain_choices(es);
+    explain_device(es);
 }
 
 const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);

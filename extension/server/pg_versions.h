@@ -66,20 +66,21 @@ inline Path* subquery_scan_path(PlannerInfo* root, RelOptInfo* subquery, Path* p
 #endif
 }
 
-/// Is a column of a plain table known to have no NULL? From version 18 on a constraint may exist without
-/// being valid (NOT VALID).
+/// Is a column of a plain table known to have no NULL? From version 18 on a constraint may exist without being valid (NOT VALID).
+/// A snapshot that is older than the definition of the column may see rows from before.
 inline bool is_declared_not_null(PlannerInfo* root, const Var* column) {
-#if PG_VERSION_NUM >= 180000
-  const RelOptInfo* const table = root->simple_rel_array[column->varno];
-  return table != nullptr && bms_is_member(column->varattno, table->notnullattnums);
-#else
   const HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(planner_rt_fetch(column->varno, root)->relid),
                                           Int16GetDatum(static_cast<int16>(column->varattno)));
   if (!HeapTupleIsValid(tuple)) return false;
-  const bool not_null = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attnotnull;
+  bool not_null = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attnotnull;
+  const TransactionId changed = HeapTupleHeaderGetXmin(tuple->t_data);
   ReleaseSysCache(tuple);
-  return not_null;
+#if PG_VERSION_NUM >= 180000
+  const RelOptInfo* const table = root->simple_rel_array[column->varno];
+  not_null = not_null && table != nullptr && bms_is_member(column->varattno, table->notnullattnums);
 #endif
+  return not_null && (!ActiveSnapshotSet() || TransactionIdIsCurrentTransactionId(changed) ||
+                      !XidInMVCCSnapshot(changed, GetActiveSnapshot()));
 }
 
 /// The number of nodes of a path that settings disable. Before version 18 a disabled node has a very

@@ -119,7 +119,7 @@ SELECT groups(q) FROM (VALUES
     ($$SELECT x, count(*) FROM (SELECT DISTINCT a.item AS x, b.name AS y FROM aggregate_rows a JOIN null_items b USING (tid)) p GROUP BY 1$$),
     ($$SELECT y, count(*) FROM (SELECT DISTINCT a.item AS x, b.name AS y FROM aggregate_rows a JOIN null_items b USING (tid)) p GROUP BY 1$$),
     ($$SELECT c, sum(support_count), count(*) FROM batmap_join_project('TABLE aggregate_rows', 'TABLE large_items') GROUP BY c$$),
-    ($$SELECT x, count(*) FROM (SELECT a.item::numeric AS x, b.item AS y, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY 1$$),
+    ($$SELECT x, count(*) FROM (SELECT a.item::numeric(12, 2) AS x, b.item AS y, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY 1$$),
     ($$SELECT x % 5 AS five, count(*) FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM aggregate_rows a JOIN aggregate_rows b USING (tid) GROUP BY 1, 2) p GROUP BY x$$),
     ($$SELECT more, count(*) FROM (SELECT a.item, b.item, count(*) + 1 AS more FROM aggregate_rows a JOIN aggregate_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) p GROUP BY 1$$),
     ($$SELECT support_count, count(*), min(a) FROM batmap_join_project('TABLE aggregate_rows', 'TABLE aggregate_rows', distinct_only => true) GROUP BY 1$$),

@@ -78,6 +78,7 @@ SET ROLE batmap_reader;
 SELECT item_a, item_b FROM batmap_pairs('SELECT tid, item FROM t', min_count => 1);
 RESET ROLE;
 SELECT item_a, item_b FROM batmap_pairs('SELECT tid, item FROM t', min_count => 1) ORDER BY 1, 2;
+SELECT count(*) FROM batmap_pairs_of('SELECT tid, item FROM t', 1, tid_column => 'item', item_column => 'item');
 DROP FUNCTION pairs, try;
 DROP TABLE t;
 DROP ROLE batmap_reader;

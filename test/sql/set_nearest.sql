@@ -179,5 +179,34 @@ SELECT id, s <%> '{7,20050}' AS distance FROM emptied ORDER BY s <%> '{7,20050}'
 SELECT count(*) FROM (SELECT id FROM emptied ORDER BY s <%> '{7,8}' LIMIT 200) v;
 RESET enable_seqscan;
 DROP TABLE emptied;
+-- an expression is not computed of rows that a partial index leaves out, or that row-level security hides: it may fail
+CREATE TABLE guarded (id int, ok bool, owner name, tags int[]);
+INSERT INTO guarded SELECT g, g % 10 <> 0, current_user, CASE WHEN g % 10 = 0 THEN ARRAY[NULL, g] ELSE ARRAY[g % 100, g % 77 + 2000] END
+    FROM generate_series(1, 5000) g;
+CREATE INDEX guarded_tags ON guarded USING gin ((tags::batmap)) WHERE ok;
+ANALYZE guarded;
+SET enable_seqscan = off;
+SELECT count(*) FROM (SELECT id FROM guarded WHERE ok ORDER BY tags::batmap <%> '{5000,7}' LIMIT 4500) v;
+DROP INDEX guarded_tags;
+DELETE FROM guarded WHERE NOT ok;
+CREATE FUNCTION tells(int[]) RETURNS batmap LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE NOTICE 'tags %', $1; RETURN $1::batmap; END $$;
+SET client_min_messages = warning;
+CREATE INDEX ON guarded USING gin (tells(tags));
+RESET client_min_messages;
+CREATE ROLE nearest_reader;
+GRANT SELECT ON guarded TO nearest_reader;
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON guarded USING (id = 77);
+SET ROLE nearest_reader;
+SELECT id FROM guarded ORDER BY tells(tags) <%> '{5000,7}' LIMIT 2;
+RESET ROLE;
+-- without memory for the search, all rows are compared
+SET batmap.memory_limit = '30kB';
+SELECT id, s <%> (SELECT s FROM sets WHERE id = 17) AS distance FROM sets ORDER BY s <%> (SELECT s FROM sets WHERE id = 17), id LIMIT 1;
+RESET batmap.memory_limit;
+RESET enable_seqscan;
+DROP TABLE guarded;
+DROP FUNCTION tells;
+DROP ROLE nearest_reader;
 DROP TABLE sets, queries, expected, found, parted CASCADE;
 DROP FUNCTION explained;

@@ -115,7 +115,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   if (es->analyze)
     explain_answer(state, es);
   else
-    explain_choices(es);
+    explain_device(es);
 }
 
 const CustomExecMethods kExecMethods =

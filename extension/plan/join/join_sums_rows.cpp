@@ -295,9 +295,9 @@ Reading read_side(JoinProjectInputs& inputs, SumsCall& call, MemoryContext conte
   const KeyEncoder encoders[] = {key, item};
   TableRows pages;
   const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
-  const Reading result = may_read_pages && find_table_rows(plan, encoders, pages, first, side.factors)
-                             ? sink.read_pages(pages)
-                             : sink.read_rows(plan, key, item, first + side.factors);
+  const bool reads_pages = may_read_pages && find_table_rows(plan, encoders, pages, first, side.factors);
+  const Reading result = reads_pages ? sink.read_pages(pages) : sink.read_rows(plan, key, item, first + side.factors);
+  if (reads_pages) pfree(pages.scans);
   MemoryContextSwitchTo(caller);
   return result;
 }

@@ -72,6 +72,7 @@ struct ExpandState {
   int first_column;       // of the row below that is returned
   int64_t number;         // of the row
   int64_t step;
+  bool has_last;    // a call has returned its last row
   Datum* elements;  // this and the next three: of an array
   bool* nulls;
   int count;
@@ -136,6 +137,7 @@ bool next_below(ExpandState* state) {
   if (TupIsNull(below)) return false;
   slot_getallattrs(below);
   state->below = below;
+  state->has_last = false;
   state->number += state->step;
   MemoryContextReset(state->row);
   if (state->is_array) open_array(state);
@@ -150,12 +152,14 @@ bool next_element(ExpandState* state, Datum& value, bool& is_null) {
     is_null = state->nulls[state->next++];
     return true;
   }
+  if (state->has_last) return false;
   ExprContext* const context = state->base.ss.ps.ps_ExprContext;
   context->ecxt_outertuple = state->below;
   const MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
   ExprDoneCond done;
   value = ExecMakeFunctionResultSet(state->call, context, state->row, &is_null, &done);
   MemoryContextSwitchTo(caller);
+  state->has_last = done != ExprMultipleResult;
   return done != ExprEndResult;
 }
 

@@ -149,10 +149,7 @@ void explain_bound(RunNode* node, const char* label, const char* before, int exp
   ExplainPropertyText(label, psprintf("%s%s", before, deparse_expression(bound, names, false, false)), es);
 }
 
-void explain_choices(ExplainState* es) {
-  ExplainPropertyText("Device", "auto", es);
-  ExplainPropertyText("Method", "auto", es);
-}
+void explain_device(ExplainState* es) { ExplainPropertyText("Device", GetConfigOption("batmap.device", false, false), es); }
 
 void explain_answer(RunNode* node, ExplainState* es) {
   if (node->why_plain != nullptr) ExplainPropertyText("Answered By", psprintf("the plain plan, %s", node->why_plain), es);

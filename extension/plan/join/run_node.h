@@ -77,7 +77,7 @@ char* columns_text(const PlanState* input, bool packed, int first, int count, Li
 void explain_bound(RunNode* node, const char* label, const char* before, int expression, List* ancestors, ExplainState* es);
 
 /// Device and method: they are chosen when the inputs have been read and their sizes are known.
-void explain_choices(ExplainState* es);
+void explain_device(ExplainState* es);
 
 /// What happened in the run. For EXPLAIN ANALYZE only.
 void explain_answer(RunNode* node, ExplainState* es);

@@ -163,6 +163,7 @@ Node* equal_in_part(const InPart& in, Node* expression) {
   const ListCell* cell;
   foreach (cell, in.root->eq_classes) {
     const auto* const equivalence = lfirst_node(EquivalenceClass, cell);
+    if (equivalence->ec_has_const) continue;  // no path keeps its members for others
     bool found = false;
     List* others = NIL;
     const ListCell* element;
@@ -173,9 +174,10 @@ Node* equal_in_part(const InPart& in, Node* expression) {
       found |= equal(value, expression);
       if (!bms_is_empty(member->em_relids) && bms_is_subset(member->em_relids, in.part)) others = lappend(others, value);
     }
-    if (!found || !equal_is_same(exprType(expression))) continue;
+    if (!found || !equal_is_same(expression)) continue;
     foreach (element, others)
-      if (exprType(node_of(lfirst(element))) == exprType(expression)) return node_of(lfirst(element));
+      if (exprType(node_of(lfirst(element))) == exprType(expression) && equal_is_same(node_of(lfirst(element))))
+        return node_of(lfirst(element));
   }
   return nullptr;
 }
@@ -292,15 +294,16 @@ struct OutputCheck {
   ListedJoin* join;
   const Links* links;
   const List* grouped;  // all expressions of GROUP BY or DISTINCT, also those that the planner has found to be constant
+  const List* columns;  // see columns_of_groups()
 };
 
 /// Is an expression the only one of these codes, in each row of some relations? Integers may have another width in the code.
 bool is_code(const PlannerInfo* root, Relids relids, const List* codes, Node* expression) {
   if (list_length(codes) != 1) return false;
   Node* const code = node_of(linitial(codes));
+  if (!equal_is_same(expression) || !equal_is_same(code)) return false;
   if (equal(code, expression) || equal(code, as_int8(expression))) return true;
-  return exprType(code) == exprType(expression) && equal_is_same(exprType(expression)) &&
-         are_equivalent(root, code, expression, relids);
+  return exprType(code) == exprType(expression) && are_equivalent(root, code, expression, relids);
 }
 
 /// The input of which a value is the code, in its own rows or in those of the list; kNoInput.
@@ -360,10 +363,9 @@ bool is_unknown(Node* node, void* arg) {
   const auto* const check = static_cast<const OutputCheck*>(arg);
   if (node == nullptr || item_index(check->join->block.sides[0], node) >= 0) return false;
   if (IsA(node, Aggref)) return !take_count(*check, castNode(Aggref, node));
-  // A column that the query does not group by has one value in each group: the server has proved it.
-  if (IsA(node, Var) || list_member(check->grouped, node))
+  if (list_member(check->columns, node) || list_member(check->grouped, node))
     return !add_value(*check, node, lookup_type_cache(exprType(node), TYPECACHE_EQ_OPR)->eq_opr, 0);
-  if (IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
+  if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
     return !check->join->block.refuse(Refusal::kOutput, node);
   return expression_tree_walker(node, walker(is_unknown), arg);
 }
@@ -443,7 +445,7 @@ bool recognize_division(PlannerInfo* root, const Parts& parts, const List* group
   Links links;
   List* conditions[kParts] = {NIL, NIL, NIL};
   if (!read_links(root, parts, join, links) || !read_conditions(root, parts, join, conditions)) return false;
-  const OutputCheck check{root, &join, &links, grouped};
+  const OutputCheck check{root, &join, &links, grouped, columns_of_groups(root, grouped, having)};
   if (!read_output(check, having) || !choose_answer(join, having)) return false;
   if (conditions[0] == NIL && conditions[1] == NIL) find_copies(root, join, links);
   for (int input = 0; input < 2; ++input) apply_conditions(join.inputs[input], conditions[input]);

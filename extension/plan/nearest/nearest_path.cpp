@@ -191,6 +191,10 @@ void add_nearest_paths(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* 
     if (index->relam != GIN_AM_OID || index->hypothetical || (index->indpred != NIL && !index->predOK) ||
         !match_index(index, expression, plan) || wants_system_columns(rel))
       continue;
+    // All rows are compared, also those that the index leaves out and those that row-level security hides: for them, an expression
+    // may fail, and say why.
+    if (!IsA(plan.set, Var) && (index->indpred != NIL || (root->qual_security_level > 0 && contain_leaked_vars(plan.set))))
+      continue;
     CustomPath* const path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = rel;

@@ -43,24 +43,35 @@ struct InputWalk {
 
 }  // namespace
 
-bool equal_is_same(Oid type) {
-  switch (getBaseType(type)) {
+bool equal_is_same(Node* expression) {
+  int32 modifier = exprTypmod(expression);
+  const Oid type = getBaseTypeAndTypmod(exprType(expression), &modifier);
+  switch (type) {
+    case BPCHAROID:                         // with as many blanks
+    case NUMERICOID: return modifier >= 0;  // with as many digits behind the point
+    case BITOID:
     case BOOLOID:
     case BYTEAOID:
+    case CASHOID:
     case CHAROID:
+    case CIDROID:
     case DATEOID:
+    case INETOID:
     case INT2OID:
     case INT4OID:
     case INT8OID:
+    case MACADDROID:
     case NAMEOID:
     case OIDOID:
     case TEXTOID:
     case TIMEOID:
     case TIMESTAMPOID:
     case TIMESTAMPTZOID:
+    case TIMETZOID:
     case UUIDOID:
+    case VARBITOID:
     case VARCHAROID: return true;
-    default: return false;
+    default: return get_typtype(type) == TYPTYPE_ENUM;
   }
 }
 
@@ -74,7 +85,7 @@ bool add_columns(Node* node, void* arg) {
   const bool is_known = is_item(*walk->query, node);
   if (is_known || IsA(node, Var)) {
     // One value stands for all that are equal to it.
-    if (node != walk->input && !equal_is_same(exprType(node))) return true;
+    if (node != walk->input && !equal_is_same(node)) return true;
     if (is_known) return false;
     walk->query->finer = true;
     return side_of(walk->root, *walk->query, node) < 0 || !add_item(walk->root, *walk->query, node, kOnlyCompared);

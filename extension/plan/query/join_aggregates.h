@@ -25,8 +25,8 @@ enum class AggregateState : int {
 
 AggregateState state_of(const Aggref* aggregate);
 
-/// Are equal values of a type the same in every respect? An expression may tell 1.0 from 1.00, or 1 month from 30 days.
-bool equal_is_same(Oid type);
+/// Are equal values of an expression the same in every respect? Another one may tell 1.0 from 1.00, or 1 month from 30 days.
+bool equal_is_same(Node* expression);
 
 /// Reads the argument or the condition of an aggregate; the columns that it reads become items where they are none.
 /// @return whether the node can compute it

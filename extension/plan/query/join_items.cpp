@@ -196,6 +196,29 @@ bool is_key(PlannerInfo* root, const JoinProjectQuery& query, Node* expression) 
   return false;
 }
 
+namespace {
+
+struct ColumnWalk {
+  const List* grouped;
+  List* columns;
+};
+
+bool add_columns_of_groups(Node* node, void* arg) {
+  auto* const walk = static_cast<ColumnWalk*>(arg);
+  if (node == nullptr || IsA(node, Aggref) || list_member(walk->grouped, node)) return false;
+  if (IsA(node, Var)) walk->columns = list_append_unique(walk->columns, node);
+  return expression_tree_walker(node, walker(add_columns_of_groups), arg);
+}
+
+}  // namespace
+
+List* columns_of_groups(PlannerInfo* root, const List* grouped, List* having) {
+  ColumnWalk walk{grouped, NIL};
+  expression_tree_walker(reinterpret_cast<Node*>(root->processed_tlist), walker(add_columns_of_groups), &walk);
+  expression_tree_walker(reinterpret_cast<Node*>(having), walker(add_columns_of_groups), &walk);
+  return walk.columns;
+}
+
 Node* as_int8(Node* expression) {
   switch (getBaseType(exprType(expression))) {
     case INT2OID:

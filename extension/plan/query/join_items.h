@@ -51,4 +51,9 @@ bool is_key(PlannerInfo* root, const JoinProjectQuery& query, Node* expression);
 
 Node* as_int8(Node* expression);
 
+/// The columns that the output and HAVING read besides what the query groups by. They have one value in each group: the server has
+/// proved it. The target of a stage may have other columns, too, of which it later computes grouped expressions once more.
+/// @param grouped  all expressions of GROUP BY or DISTINCT
+List* columns_of_groups(PlannerInfo* root, const List* grouped, List* having);
+
 }  // namespace batmap::pg

@@ -208,6 +208,7 @@ struct OutputCheck {
   PlannerInfo* root;
   JoinProjectQuery* query;
   const List* grouped;  // all expressions of GROUP BY or DISTINCT, also those that the planner has found to be constant
+  const List* columns;  // see columns_of_groups()
 };
 
 /// Walks an output expression. @return true (stop) at an expression that the node cannot compute
@@ -215,18 +216,18 @@ bool is_unknown(Node* node, void* arg) {
   auto* const check = static_cast<OutputCheck*>(arg);
   if (node == nullptr || return_item(*check->query, node)) return false;
   if (IsA(node, Aggref)) return !add_aggregate(check->root, *check->query, castNode(Aggref, node));
-  // A column that the query does not group by has one value in each group: the server has proved it.
-  if (IsA(node, Var) || list_member(check->grouped, node)) return !add_item(check->root, *check->query, node, 0);
-  if (IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
+  if (list_member(check->columns, node) || list_member(check->grouped, node))
+    return !add_item(check->root, *check->query, node, 0);
+  if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
     return !check->query->refuse(Refusal::kOutput, node);
   return expression_tree_walker(node, walker(is_unknown), arg);
 }
 
 bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
   const Query* const parse = root->parse;
-  OutputCheck check{root, &query,
-                    get_sortgrouplist_exprs(parse->groupClause != NIL ? parse->groupClause : parse->distinctClause,
-                                            root->processed_tlist)};
+  const List* const grouped =
+      get_sortgrouplist_exprs(parse->groupClause != NIL ? parse->groupClause : parse->distinctClause, root->processed_tlist);
+  OutputCheck check{root, &query, grouped, columns_of_groups(root, grouped, having)};
   ListCell* cell;
   foreach (cell, query.target->exprs) {
     Node* const expression = node_of(lfirst(cell));
@@ -237,6 +238,14 @@ bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
     Node* const expression = node_of(lfirst(cell));
     if (!is_plain(expression)) return query.refuse(Refusal::kVolatileHaving, expression);
     if (is_unknown(expression, &check)) return false;
+  }
+  // One value stands for all that are equal to it, also in other groups.
+  for (const JoinProjectSide& side : query.sides) {
+    const ListCell* ref;
+    forboth(cell, side.items, ref,
+            side.item_refs) if (lfirst_int(ref) != kOnlyCompared &&
+                                !equal_is_same(node_of(lfirst(cell)))) return query.refuse(Refusal::kGroupLooks,
+                                                                                           lfirst(cell));
   }
   if (query.finer && query.adds_up) return query.refuse(Refusal::kFinerSums);
   if (query.finer && query.counting == JoinProjectCount::kKeys) return query.refuse(Refusal::kFinerKeys);

@@ -331,7 +331,10 @@ Node* equal_within(const PlannerInfo* root, Node* expression, Relids side, Relid
   const ListCell* cell;
   foreach (cell, root->eq_classes) {
     const auto* const equivalence = lfirst_node(EquivalenceClass, cell);
-    if (is_below_outer_join(equivalence) || !list_member(members_within(equivalence, side), expression)) continue;
+    // Where all are equal to a constant, no path keeps them for others.
+    if (equivalence->ec_has_const || is_below_outer_join(equivalence) ||
+        !list_member(members_within(equivalence, side), expression))
+      continue;
     const ListCell* member;
     foreach (member, members_within(equivalence, relids)) {
       auto* const other = static_cast<Node*>(lfirst(member));
@@ -357,7 +360,7 @@ bool find_one_equality(PlannerInfo* root, int relation, Relids others, const Lis
     }
     List* const keys = members_within(equivalence, single);
     List* const partners = members_within(equivalence, others);
-    if (keys == NIL || partners == NIL) continue;
+    if (keys == NIL || partners == NIL || equivalence->ec_has_const) continue;
     if (found.key != nullptr || equivalence->ec_broken || is_below_outer_join(equivalence)) return false;
     found.key = static_cast<Node*>(linitial(keys));
     found.partners = partners;

@@ -31,6 +31,8 @@ constexpr RefusalText kTexts[] = {
     {"a grouped expression reads both sides", "Group by an expression of each side; compute the rest in an outer query."},
     {"a grouped expression has no equality that can be hashed, or a nondeterministic collation",
      "Group by the expression in another type or collation."},
+    {"equal values of a grouped expression may differ, as 1.0 and 1.00 do",
+     "Give numbers a fixed scale, such as numeric(12, 2), or group by the value as text."},
     {"a grouped expression is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},
     {"a condition between the sides is neither an equality nor a comparison of two values",
      "Move it to an outer query, or into a subquery of one side."},

@@ -22,6 +22,7 @@ enum class Refusal : int {
   kVolatileClause,
   kGroupReadsBoth,
   kGroupEquality,
+  kGroupLooks,
   kGroupVolatile,
   kClause,
   kOneCall,
