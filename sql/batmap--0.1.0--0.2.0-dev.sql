@@ -753,6 +753,14 @@ AS 'MODULE_PATHNAME', 'batmap_scored_rules_counts' LANGUAGE C STABLE PARALLEL SA
 COMMENT ON FUNCTION batmap_rules(batmap_itemset_counts, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
 IS 'association rules of stored itemset counts';
 
+-- Exact types: a function that somebody else has put into the schema must not fit better.
+CREATE FUNCTION _batmap_check_items(name text, items int8[]) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_check_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_check_items(text, int8[]) IS 'true, or an error if the items of this parameter contain NULL';
+CREATE FUNCTION _batmap_check_items(name text, items text[]) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_check_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_check_items(text, text[]) IS 'true, or an error if the items of this parameter contain NULL';
+
 CREATE FUNCTION batmap_rules(
     counts batmap_pair_counts,
     min_count int8 DEFAULT NULL,
@@ -773,17 +781,18 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
-           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
            CASE WHEN measure IS NOT NULL THEN s.score END
-      FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude, NULL::int8, NULL::int4, NULL::text,
+                        NULL::int8) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
       CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
-       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
-       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND _batmap_check_items(text 'lhs_include', lhs_include) AND _batmap_check_items(text 'lhs_exclude', lhs_exclude)
+       AND _batmap_check_items(text 'rhs_include', rhs_include) AND _batmap_check_items(text 'rhs_exclude', rhs_exclude)
        AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
@@ -814,17 +823,18 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
-           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
            CASE WHEN measure IS NOT NULL THEN s.score END
-      FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude, NULL::int8, NULL::int4, NULL::text,
+                           NULL::int8) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
       CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
-       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
-       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND _batmap_check_items(text 'lhs_include', lhs_include) AND _batmap_check_items(text 'lhs_exclude', lhs_exclude)
+       AND _batmap_check_items(text 'rhs_include', rhs_include) AND _batmap_check_items(text 'rhs_exclude', rhs_exclude)
        AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
@@ -834,6 +844,84 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION batmap_rules_of(batmap_pair_counts, int8, float8, float8, float8, text[], text[], text[], text[], text[], int8, text)
 IS 'association rules of two text items in stored pair counts';
+
+CREATE OR REPLACE FUNCTION batmap_recommend(
+    basket int8[],
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT q.b, q.score, ARRAY[q.a], q.support_count, q.count_a, q.count_b, q.total, q.confidence, q.lift
+      FROM (SELECT DISTINCT ON (r.b) r.a, r.b, s.score, p.support_count, r.count_a, r.count_b, p.total, r.confidence, p.lift
+              FROM batmap_pairs(counts, CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                   coalesce(basket, '{}'), NULL::int8[], NULL::int8, NULL::int4, NULL::text, NULL::int8) p
+              CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                         (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+              CROSS JOIN LATERAL (SELECT batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) AS score) s
+             WHERE _batmap_check_rules(CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                       min_confidence, min_lift, coalesce(top_k, 10), measure)
+               AND _batmap_check_items(text 'basket', basket) AND _batmap_check_items(text 'include', include)
+               AND _batmap_check_items(text 'exclude', exclude)
+               AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+               AND r.a = ANY (basket) AND r.b <> ALL (basket) AND (exclude IS NULL OR r.b <> ALL (exclude))
+               AND (include IS NULL OR r.b = ANY (include)) AND s.score IS NOT NULL
+             ORDER BY r.b, s.score DESC, p.support_count DESC, r.a) q
+     ORDER BY q.score DESC, q.support_count DESC, q.b
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE coalesce(top_k, 10) END;
+END;
+COMMENT ON FUNCTION batmap_recommend(int8[], batmap_pair_counts, int8, float8, float8, float8, int8[], int8[], int8, text)
+IS 'items that stored pair counts recommend for a basket, best first, by rules of two items';
+
+CREATE OR REPLACE FUNCTION batmap_recommend_of(
+    basket text[],
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT q.b, q.score, ARRAY[q.a], q.support_count, q.count_a, q.count_b, q.total, q.confidence, q.lift
+      FROM (SELECT DISTINCT ON (r.b COLLATE "C") r.a, r.b, s.score, p.support_count, r.count_a, r.count_b, p.total, r.confidence, p.lift
+              FROM batmap_pairs_of(counts, CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                   coalesce(basket, '{}'), NULL::text[], NULL::int8, NULL::int4, NULL::text, NULL::int8) p
+              CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                         (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+              CROSS JOIN LATERAL (SELECT batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) AS score) s
+             WHERE _batmap_check_rules(CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                       min_confidence, min_lift, coalesce(top_k, 10), measure)
+               AND _batmap_check_items(text 'basket', basket) AND _batmap_check_items(text 'include', include)
+               AND _batmap_check_items(text 'exclude', exclude)
+               AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+               AND r.a = ANY (basket) AND r.b <> ALL (basket) AND (exclude IS NULL OR r.b <> ALL (exclude))
+               AND (include IS NULL OR r.b = ANY (include)) AND s.score IS NOT NULL
+             ORDER BY r.b COLLATE "C", s.score DESC, p.support_count DESC, r.a COLLATE "C") q
+     ORDER BY q.score DESC, q.support_count DESC, q.b COLLATE "C"
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE coalesce(top_k, 10) END;
+END;
+COMMENT ON FUNCTION batmap_recommend_of(text[], batmap_pair_counts, int8, float8, float8, float8, text[], text[], int8, text)
+IS 'items that stored pair counts recommend for a basket, best first, by rules of two text items';
+
+DROP FUNCTION _batmap_check_items(text, anyarray);
 
 CREATE FUNCTION batmap_rules(
     kept_table regclass,
@@ -891,7 +979,7 @@ BEGIN ATOMIC
     SELECT r.* FROM batmap_rules(
         batmap_distributed_itemset_counts(source, min_count, min_support,
             CASE WHEN max_lhs BETWEEN 1 AND 1000000 AND max_rhs BETWEEN 1 AND 1000000 THEN max_lhs + max_rhs END,
-            NULL, exclude, tid_column, item_column, servers, disjoint),
+            NULL::int8[], exclude, tid_column, item_column, servers, disjoint),
         min_count => min_count, min_support => min_support, min_confidence => min_confidence, min_lift => min_lift,
         max_lhs => max_lhs, max_rhs => max_rhs, lhs_include => lhs_include, lhs_exclude => lhs_exclude,
         rhs_include => rhs_include, rhs_exclude => rhs_exclude, exclude => exclude, top_k => top_k, measure => measure,

@@ -4948,9 +4948,13 @@ AS 'MODULE_PATHNAME', 'batmap_check_rules' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_check_rules(int8, float8, float8, float8, int8, text)
 IS 'true, or the error that batmap_rules raises for these arguments';
 
-CREATE FUNCTION _batmap_check_items(name text, items anyarray) RETURNS bool
+-- Exact types: a function that somebody else has put into the schema must not fit better.
+CREATE FUNCTION _batmap_check_items(name text, items int8[]) RETURNS bool
 AS 'MODULE_PATHNAME', 'batmap_check_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _batmap_check_items(text, anyarray) IS 'true, or an error if the items of this parameter contain NULL';
+COMMENT ON FUNCTION _batmap_check_items(text, int8[]) IS 'true, or an error if the items of this parameter contain NULL';
+CREATE FUNCTION _batmap_check_items(name text, items text[]) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_check_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_check_items(text, text[]) IS 'true, or an error if the items of this parameter contain NULL';
 
 CREATE FUNCTION batmap_rules(
     counts batmap_pair_counts,
@@ -4972,17 +4976,18 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
-           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
            CASE WHEN measure IS NOT NULL THEN s.score END
-      FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude, NULL::int8, NULL::int4, NULL::text,
+                        NULL::int8) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
       CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
-       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
-       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND _batmap_check_items(text 'lhs_include', lhs_include) AND _batmap_check_items(text 'lhs_exclude', lhs_exclude)
+       AND _batmap_check_items(text 'rhs_include', rhs_include) AND _batmap_check_items(text 'rhs_exclude', rhs_exclude)
        AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
@@ -5013,17 +5018,18 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
 BEGIN ATOMIC
     SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
-           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
-           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure(text 'conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
            CASE WHEN measure IS NOT NULL THEN s.score END
-      FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude, NULL::int8, NULL::int4, NULL::text,
+                           NULL::int8) p
       CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                  (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
       CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL OR measure IS NOT NULL THEN
           batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
      WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
-       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
-       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND _batmap_check_items(text 'lhs_include', lhs_include) AND _batmap_check_items(text 'lhs_exclude', lhs_exclude)
+       AND _batmap_check_items(text 'rhs_include', rhs_include) AND _batmap_check_items(text 'rhs_exclude', rhs_exclude)
        AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
        AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
        AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
@@ -5054,14 +5060,14 @@ BEGIN ATOMIC
     SELECT q.b, q.score, ARRAY[q.a], q.support_count, q.count_a, q.count_b, q.total, q.confidence, q.lift
       FROM (SELECT DISTINCT ON (r.b) r.a, r.b, s.score, p.support_count, r.count_a, r.count_b, p.total, r.confidence, p.lift
               FROM batmap_pairs(counts, CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
-                                   coalesce(basket, '{}')) p
+                                   coalesce(basket, '{}'), NULL::int8[], NULL::int8, NULL::int4, NULL::text, NULL::int8) p
               CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                          (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
               CROSS JOIN LATERAL (SELECT batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) AS score) s
              WHERE _batmap_check_rules(CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
                                        min_confidence, min_lift, coalesce(top_k, 10), measure)
-               AND _batmap_check_items('basket', basket) AND _batmap_check_items('include', include)
-               AND _batmap_check_items('exclude', exclude)
+               AND _batmap_check_items(text 'basket', basket) AND _batmap_check_items(text 'include', include)
+               AND _batmap_check_items(text 'exclude', exclude)
                AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
                AND r.a = ANY (basket) AND r.b <> ALL (basket) AND (exclude IS NULL OR r.b <> ALL (exclude))
                AND (include IS NULL OR r.b = ANY (include)) AND s.score IS NOT NULL
@@ -5092,14 +5098,14 @@ BEGIN ATOMIC
     SELECT q.b, q.score, ARRAY[q.a], q.support_count, q.count_a, q.count_b, q.total, q.confidence, q.lift
       FROM (SELECT DISTINCT ON (r.b COLLATE "C") r.a, r.b, s.score, p.support_count, r.count_a, r.count_b, p.total, r.confidence, p.lift
               FROM batmap_pairs_of(counts, CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
-                                   coalesce(basket, '{}')) p
+                                   coalesce(basket, '{}'), NULL::text[], NULL::int8, NULL::int4, NULL::text, NULL::int8) p
               CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
                                          (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
               CROSS JOIN LATERAL (SELECT batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) AS score) s
              WHERE _batmap_check_rules(CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
                                        min_confidence, min_lift, coalesce(top_k, 10), measure)
-               AND _batmap_check_items('basket', basket) AND _batmap_check_items('include', include)
-               AND _batmap_check_items('exclude', exclude)
+               AND _batmap_check_items(text 'basket', basket) AND _batmap_check_items(text 'include', include)
+               AND _batmap_check_items(text 'exclude', exclude)
                AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
                AND r.a = ANY (basket) AND r.b <> ALL (basket) AND (exclude IS NULL OR r.b <> ALL (exclude))
                AND (include IS NULL OR r.b = ANY (include)) AND s.score IS NOT NULL
@@ -5463,7 +5469,7 @@ BEGIN ATOMIC
     SELECT r.* FROM batmap_rules(
         batmap_distributed_itemset_counts(source, min_count, min_support,
             CASE WHEN max_lhs BETWEEN 1 AND 1000000 AND max_rhs BETWEEN 1 AND 1000000 THEN max_lhs + max_rhs END,
-            NULL, exclude, tid_column, item_column, servers, disjoint),
+            NULL::int8[], exclude, tid_column, item_column, servers, disjoint),
         min_count => min_count, min_support => min_support, min_confidence => min_confidence, min_lift => min_lift,
         max_lhs => max_lhs, max_rhs => max_rhs, lhs_include => lhs_include, lhs_exclude => lhs_exclude,
         rhs_include => rhs_include, rhs_exclude => rhs_exclude, exclude => exclude, top_k => top_k, measure => measure,
