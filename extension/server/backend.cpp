@@ -26,7 +26,8 @@ size_t memory_limit_bytes() {
 /// by then.
 static size_t memory_left() {
   constexpr size_t kMinShare = size_t{16} << 20;
-  return std::min(memory_limit_bytes(), std::max(session_memory()->available(), kMinShare));
+  return std::min(
+      {memory_limit_bytes(), std::max(session_memory()->available(), kMinShare), session_memory()->attainable()});
 }
 
 size_t work_memory_bytes() {

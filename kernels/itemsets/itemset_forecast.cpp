@@ -39,7 +39,7 @@ RandomWays::RandomWays(SearchRoot& root, uint32_t min_count, const ItemsetLength
       squares_(*options.memory, root.leading, Fill::kZero),
       count_(*options.memory, root.items.size(), Fill::kZero),
       is_perfect_(*options.memory, root.items.size(), Fill::kZero) {
-  lists_.link(RootItem{static_cast<uint32_t>(root.items.size())});
+  lists_.link(RootItem{static_cast<uint32_t>(root.items.size())}, options.cancel);
 }
 
 void RandomWays::round() {

@@ -10,9 +10,18 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kTaskPairs = 1 << 18;
+constexpr uint64_t kMostTaskPairs = 1 << 18;
+constexpr uint64_t kLeastTaskPairs = 1 << 12;
+constexpr uint64_t kTaskPairBytes = 40;  // of a pair that a task has found, and of its answer
+// The results of tasks that wait to be handed over may take 1 / 8 of the work memory.
+constexpr uint64_t kTasksShare = 8;
 // The work memory is an aim: a form that fits into it, but is counted so many times more slowly, is not taken.
 constexpr double kSlower = 3;
+
+uint64_t task_pairs(const ExecutionOptions& options, size_t tasks_ahead) {
+  const uint64_t results = static_cast<uint64_t>(options.threads) * (tasks_ahead + 1) + 2;
+  return std::clamp(options.work_bytes / kTasksShare / results / kTaskPairBytes, kLeastTaskPairs, kMostTaskPairs);
+}
 
 }  // namespace
 
@@ -20,13 +29,15 @@ constexpr double kSlower = 3;
 template <typename Count>
 class SpilledPairs::Counters final : public PairCounter {
  public:
-  Counters(uint32_t rows, const Layout& layout, uint64_t min_count, std::span<const Count> supports, Buffer<Count> counts)
+  Counters(uint32_t rows, const Layout& layout, uint64_t min_count, std::span<const Count> supports, Buffer<Count> counts,
+           const ExecutionOptions& options)
       : layout_(layout), min_count_(min_count), supports_(supports), counts_(std::move(counts)) {
+    const uint64_t most = task_pairs(options, tasks_ahead());
     uint64_t pairs = 0;
     task_begin_.push_back(0);
     for (uint32_t row = 0; row < rows; ++row) {
       pairs += layout.columns(row);
-      if (pairs < kTaskPairs && row + 1 < rows) continue;
+      if (pairs < most && row + 1 < rows) continue;
       task_begin_.push_back(row + 1);
       pairs = 0;
     }
@@ -100,7 +111,8 @@ std::unique_ptr<PairCounter> SpilledPairs::next_block_in(Buffer<Count>& supports
     if (std::exchange(counted_, true)) return nullptr;
     Buffer<Count> counts(*options_.memory, pairs, Fill::kZero);
     for (size_t group = 0; group < parts_.size(); ++group) add_group(group, counts.data(), supports.data());
-    return std::make_unique<Counters<Count>>(kept_.pairs.leading, layout(), min_count, supports.span(), std::move(counts));
+    return std::make_unique<Counters<Count>>(kept_.pairs.leading, layout(), min_count, supports.span(), std::move(counts),
+                                             options_);
   }
   if (!std::exchange(counted_, true)) {
     runs_.emplace(kept_.size, kept_.pairs, options_);

@@ -32,8 +32,14 @@ void RowLog::pack_open() {
   if (partitions_) {
     for (const TidItem& pair : open_.span().first(open_rows_)) partitions_->append(pair);
   } else {
-    const size_t bytes = write_chunk(open_.span().first(open_rows_), room(kChunkMaxBytes));
-    blocks_.back().used += bytes;
+    // Where others have taken the memory, the rows go to files, and so do those that are there.
+    std::byte* at = nullptr;
+    if (files_ != nullptr && !fits_into_memory([&] { at = room(kChunkMaxBytes); })) {
+      move_to_files();
+      return pack_open();
+    }
+    if (files_ == nullptr) at = room(kChunkMaxBytes);
+    blocks_.back().used += write_chunk(open_.span().first(open_rows_), at);
   }
   rows_ += open_rows_;
   open_rows_ = 0;
@@ -83,7 +89,13 @@ void RowLog::append_chunk(const std::byte* chunk, size_t bytes) {
   if (partitions_) {
     partitions_->append(view);
   } else {
-    std::memcpy(room(bytes), chunk, bytes);
+    std::byte* at = nullptr;
+    if (files_ != nullptr && !fits_into_memory([&] { at = room(bytes); })) {
+      move_to_files();
+      return append_chunk(chunk, bytes);
+    }
+    if (files_ == nullptr) at = room(bytes);
+    std::memcpy(at, chunk, bytes);
     blocks_.back().used += bytes;
   }
   rows_ += view.rows;

@@ -52,3 +52,10 @@ EXECUTE p('{1}');
 EXECUTE p('{2}');
 RESET batmap.threads;
 DEALLOCATE p;
+-- of lengths that nobody asked for, no number is too large and no subset is written
+SELECT * FROM batmap_itemset_spectrum('SELECT 1, g FROM generate_series(1, 70) g', min_count => 1, min_length => 69);
+SELECT count(*) FROM batmap_itemsets('SELECT 1, g FROM generate_series(1, 40) g', min_count => 1, min_length => 40);
+SELECT itemsets, exact FROM batmap_itemset_estimate('SELECT 1, g FROM generate_series(1, 70) g', min_count => 1, min_length => 70);
+-- rules of counts that lack their parts
+SELECT * FROM batmap_rules(batmap_itemset_candidates('VALUES (1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1), (3, 3)', min_count => 1, include => '{3}'),
+    min_count => 1, lhs_exclude => '{3}', rhs_exclude => '{3}');

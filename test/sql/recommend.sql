@@ -62,4 +62,11 @@ SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 2', min_confidence => 2);
 SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 2', measure => 'taste');
 SELECT * FROM batmap_recommend('{1}', $$SELECT 1, 'x'$$);
 SELECT * FROM batmap_recommend_of('{x}', 'SELECT 1, 2');
+-- a basket of any size is walked through, and one of which nothing is left ends at once
+CREATE TABLE deep AS SELECT 1 AS tid, g AS item FROM generate_series(1, 100000) g;
+SET statement_timeout = '1s';
+SELECT count(*) FROM batmap_recommend((SELECT array_agg(item::int8) FROM deep WHERE item < 100000), 'TABLE deep', max_lhs => NULL);
+RESET statement_timeout;
+SELECT count(*) FROM batmap_recommend((SELECT array_agg(item::int8) FROM deep WHERE item <= 40), 'SELECT tid, item FROM deep WHERE item <= 40', max_lhs => NULL);
+DROP TABLE deep;
 DROP TABLE baskets, many, rules;

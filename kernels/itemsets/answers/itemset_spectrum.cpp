@@ -18,6 +18,16 @@ constexpr uint64_t kMax = INT64_MAX;
               "Raise the threshold or give max_length.");
 }
 
+/// The number of ways to take some of n.
+uint64_t subsets_of(size_t n, size_t taken) {
+  unsigned __int128 subsets = 1;
+  for (size_t k = 1; k <= std::min(taken, n - taken); ++k) {
+    subsets = subsets * (n - k + 1) / k;
+    if (subsets > kMax) throw_too_many();
+  }
+  return static_cast<uint64_t>(subsets);
+}
+
 size_t slot_of(uint32_t length, uint32_t support, size_t slots) {
   const uint64_t key = (uint64_t{length} << 32 | support) * 0x9e3779b97f4a7c15u;
   return static_cast<size_t>(key >> 32) & (slots - 1);
@@ -60,15 +70,9 @@ GrowingBuffer<SpectrumRow> ItemsetSpectrum::rows(const CancelToken& cancel) cons
 
 void SpectrumVisitor::add(uint32_t length, uint32_t support, size_t min_extensions) {
   if (support > max_support_) return;
-  unsigned __int128 subsets = 1;  // binomial of perfect() over extensions
-  for (size_t extensions = 0; extensions <= perfect() && length + extensions <= lengths_.max; ++extensions) {
-    if (extensions != 0) {
-      subsets = subsets * (perfect() - extensions + 1) / extensions;
-      if (subsets > kMax) throw_too_many();
-    }
-    if (extensions >= min_extensions && length + extensions >= lengths_.min)
-      spectrum_.add(length + static_cast<uint32_t>(extensions), support, static_cast<uint64_t>(subsets));
-  }
+  const size_t first = std::max(min_extensions, size_t{lengths_.min > length ? lengths_.min - length : 0});
+  for (size_t extensions = first; extensions <= perfect() && length + extensions <= lengths_.max; ++extensions)
+    spectrum_.add(length + static_cast<uint32_t>(extensions), support, subsets_of(perfect(), extensions));
 }
 
 }  // namespace batmap

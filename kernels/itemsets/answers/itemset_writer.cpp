@@ -31,7 +31,7 @@ void ItemsetWriter::write_subsets(size_t extensions, uint32_t length, uint32_t s
     const Subsets next = waiting_.back();
     waiting_.pop_back();
     const uint32_t max_length = std::min(lengths_.max, bounds_.longest(support));
-    if (next.length >= max_length) continue;
+    if (next.length >= max_length || next.length + next.extensions < lengths_.min) continue;
     if (next.extensions > kListed) {
       put(perfect_[next.extensions - 1], next.length + 1, support);
       waiting_.push_back({next.extensions - 1, next.length});

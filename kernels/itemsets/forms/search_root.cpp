@@ -56,19 +56,27 @@ Buffer<uint64_t> item_bits(const EncodedRelation& relation, const KeptItems& kep
   return bits;
 }
 
+constexpr uint64_t kAddWork = 64;  // steps of one mask, which is looked up in memory
+
 void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, const ExecutionOptions& options,
                SearchRoot& root) {
   Buffer<uint64_t> mask = item_bits(relation, kept, 1, options);
   MaskStack all(*options.memory);
   all.start();
-  for (const uint64_t m : mask) all.add(m, 1);
+  Poll poll(options.cancel);
+  for (const uint64_t m : mask) {
+    all.add(m, 1);
+    poll.after(kAddWork);
+  }
   mask.reset();
   const WeightedMasks merged = all.list(0, all.size());
 
   std::vector<uint32_t> support(kept.size, 0);
-  for (size_t k = 0; k < merged.size; ++k)
+  for (size_t k = 0; k < merged.size; ++k) {
     for (uint64_t rest = merged.masks[k]; rest != 0; rest &= rest - 1)
       support[static_cast<size_t>(std::countr_zero(rest))] += merged.weights[k];
+    poll.after(kAddWork);
+  }
   choose_items(support, kept, min_count, root);
 
   // From ranks to bits of the root's items.
@@ -83,6 +91,7 @@ void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
     for (uint64_t rest = merged.masks[k]; rest != 0; rest &= rest - 1)
       packed |= bit_of_rank[static_cast<size_t>(std::countr_zero(rest))];
     if (packed != 0) root.masks.add(packed, merged.weights[k]);
+    poll.after(2 * kAddWork);
   }
 }
 
@@ -129,7 +138,7 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
   const uint64_t masked =
       std::accumulate(root.support.begin() + static_cast<ptrdiff_t>(before_last), root.support.end(), uint64_t{0});
   root.first_masked = RootItem{static_cast<uint32_t>(masked >= kMaskedItems * transactions ? before_last : items)};
-  if (linked) root.lists.link(root.first_masked);
+  if (linked) root.lists.link(root.first_masked, options.cancel);
 }
 
 void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, bool linked,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/poll.h"
+
 namespace batmap {
 
 namespace {
@@ -48,12 +50,15 @@ void TransactionLists<Item>::rehash() {
 }
 
 template <ItemNumber Item>
-void TransactionLists<Item>::link(Item end) {
+void TransactionLists<Item>::link(Item end, const CancelToken& cancel) {
+  Poll poll(cancel);
   slots_.reset();
   tails_begin_ = Buffer<uint32_t>(*meter_, size_t{index_of(end)} + 1, Fill::kZero);
   const Item* const data = items_.begin();
-  for (const MergedTransaction& t : transactions_)
+  for (const MergedTransaction& t : transactions_) {
     for (uint32_t k = 0; k + 1 < t.length && data[t.begin + k] < end; ++k) ++tails_begin_[index_of(data[t.begin + k])];
+    poll.after(t.length);
+  }
   // Counts become ends; filling from the back turns ends into beginnings.
   uint32_t tails = 0;
   for (uint32_t& begin : tails_begin_) begin = tails += begin;
@@ -62,6 +67,7 @@ void TransactionLists<Item>::link(Item end) {
     const MergedTransaction& t = transactions_[k - 1];
     for (uint32_t p = 0; p + 1 < t.length && data[t.begin + p] < end; ++p)
       tails_[--tails_begin_[index_of(data[t.begin + p])]] = {t.begin + p + 1, t.length - p - 1, t.weight};
+    poll.after(2 * uint64_t{t.length});
   }
 }
 

@@ -46,7 +46,7 @@ class TransactionLists {
   void add(size_t length, uint32_t weight);
   /// Makes the tails. Call it after the last add().
   /// @param end  the items before this one get tails
-  void link(Item end);
+  void link(Item end, const CancelToken& cancel);
 
   const Item* data() const { return items_.begin(); }
   uint64_t occurrences() const { return items_.size(); }

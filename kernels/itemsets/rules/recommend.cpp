@@ -251,32 +251,44 @@ class RuleSearch {
         poll_(options.cancel) {}
 
   void search() {
+    if (roles_.others() == 0) return;  // nothing can be recommended
     const uint32_t all = transactions_.size();
     uint32_t* const holders = holders_.room(all);
     std::iota(holders, holders + all, 0u);
     holders_.add(all);
-    extend(0, 0, all);
+    begin_.push_back(0);
+    // A basket may have more items than a stack has room for calls.
+    for (uint32_t position = 0;; ++position) {
+      if (position < roles_.basket && lhs_.size() < max_lhs_) {
+        extend(position);
+      } else if (!lhs_.empty()) {
+        position = lhs_.back();
+        lhs_.pop_back();
+        holders_.shrink(begin_.back());
+        begin_.pop_back();
+      } else {
+        return;
+      }
+    }
   }
 
  private:
-  /// Extends lhs_ by each position from `first` on. The transactions of lhs_ are holders_[begin, end).
-  void extend(uint32_t first, size_t begin, size_t end) {
-    for (uint32_t position = first; position < roles_.basket; ++position) {
-      uint32_t* const narrowed = holders_.room(end - begin);
-      size_t count = 0;
-      for (size_t k = begin; k < end; ++k) {
-        narrowed[count] = holders_[k];
-        count += transactions_.holds(holders_[k], position);
-      }
-      poll_.after(end - begin + 1);
-      if (count < min_count_) continue;
-      holders_.add(count);
-      lhs_.push_back(position);
-      offer_rules({narrowed, count});
-      if (lhs_.size() < max_lhs_) extend(position + 1, end, end + count);
-      lhs_.pop_back();
-      holders_.shrink(end);
+  /// Extends lhs_ by a position if enough transactions are left.
+  void extend(uint32_t position) {
+    const size_t begin = begin_.back();
+    const size_t end = holders_.size();
+    uint32_t* const narrowed = holders_.room(end - begin);
+    size_t count = 0;
+    for (size_t k = begin; k < end; ++k) {
+      narrowed[count] = holders_[k];
+      count += transactions_.holds(holders_[k], position);
     }
+    poll_.after(end - begin + 1);
+    if (count < min_count_) return;
+    holders_.add(count);
+    begin_.push_back(end);
+    lhs_.push_back(position);
+    offer_rules({narrowed, count});
   }
 
   void offer_rules(std::span<const uint32_t> holders) {
@@ -297,6 +309,7 @@ class RuleSearch {
   uint64_t max_lhs_;
   RuleForEachItem& rules_;
   GrowingBuffer<uint32_t> holders_;  // transactions of the empty lhs, then of each prefix of lhs_
+  std::vector<size_t> begin_;        // where those of each of them begin
   Buffer<uint32_t> count_;           // [roles] zero between two lhs
   std::vector<uint32_t> counted_;
   std::vector<uint32_t> lhs_;

@@ -166,7 +166,8 @@ bool RuleRun::number_rules() {
       options_.cancel.throw_if_requested();
       if (limit_.end_in_time()) return false;
     }
-    if (step.length > kMaxSplit) raise_incomplete();
+    // Of stored counts, a step may be the beginning of others that was not counted itself.
+    if (step.length > kMaxSplit || (step.support == 0 && rules_of(step.length) > 0)) raise_incomplete();
     prefix.step(step);
     if (index == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
         index - marks_[marks_.size() - 1].step >= kTaskRules) {

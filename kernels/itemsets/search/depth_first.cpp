@@ -266,7 +266,7 @@ void DepthFirst::extend_lists(const TransactionLists<Item>& lists, Item item, si
     search.search(rows, candidates, length, false);
     return;
   }
-  child.link(NodeItem{static_cast<uint32_t>(candidates)});
+  child.link(NodeItem{static_cast<uint32_t>(candidates)}, options_.cancel);
   walk_lists(child, candidates, 0, static_cast<uint32_t>(candidates), length);
 }
 
