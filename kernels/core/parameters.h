@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <ranges>
 #include <string>
+#include <string_view>
 
 #include "core/error.h"
 
@@ -30,6 +32,33 @@ inline void require_at_least(const char* name, const std::optional<int64_t>& val
   if (value && *value < min)
     throw Error(ErrorCode::kInvalidParameter,
                 std::string(name) + " must be at least " + std::to_string(min) + ", not " + std::to_string(*value));
+}
+
+/// A missing value is accepted. @param hint  says of what it is a fraction
+/// @throws Error{kInvalidParameter} for a value that is not above 0 and at most 1
+inline void require_fraction(const char* name, const std::optional<double>& value, const char* hint) {
+  if (value && !(*value > 0 && *value <= 1))
+    throw Error(ErrorCode::kInvalidParameter,
+                std::string(name) + " must be above 0 and at most 1, not " + plain_text(*value), hint);
+}
+
+/// The value whose name this is. @param names  of all values of Enum, in order
+/// @throws Error{kInvalidParameter} that lists them for another name @param what  is named
+template <typename Enum, std::ranges::random_access_range Names>
+Enum parse_name(const char* what, std::string_view name, const Names& names, const char* first = nullptr) {
+  std::string all = first == nullptr ? "" : first;
+  for (size_t k = 0; k < std::ranges::size(names); ++k) {
+    if (name == names[k]) return static_cast<Enum>(k);
+    all.append(all.empty() ? "" : ", ").append(names[k]);
+  }
+  throw Error(ErrorCode::kInvalidParameter, "unknown " + std::string(what) + " \"" + std::string(name) + "\"",
+              "Available values: " + all + ".");
+}
+/// The same; empty for "auto".
+template <typename Enum, std::ranges::random_access_range Names>
+std::optional<Enum> parse_name_or_auto(const char* what, std::string_view name, const Names& names) {
+  if (name == "auto") return std::nullopt;
+  return parse_name<Enum>(what, name, names, "auto");
 }
 
 /// Two thresholds of which a query has one. @param fraction_name  of the parameter behind min_count

@@ -77,12 +77,6 @@ double sample_unforeseen(const EventAxisView& view, const EpisodeBatch& batch, u
 
 }  // namespace
 
-std::string episode_method_names() {
-  std::string names;
-  for (const char* const name : kEpisodeMethodNames) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
-}
-
 double threads_apart(int threads) {
   // 16 threads did the work of 6: bench/episode_devices.cpp.
   return std::pow(std::max(threads, 1), 0.65);

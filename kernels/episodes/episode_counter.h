@@ -20,7 +20,6 @@ enum class EpisodeMethod { kTracking, kCountScanWrite, kAtomic, kAutomaton, kMap
 inline constexpr size_t kEpisodeMethods = 5;
 inline constexpr const char* kEpisodeMethodNames[kEpisodeMethods] = {"tracking", "count_scan_write", "atomic", "automaton",
                                                                      "mapconcat"};
-std::string episode_method_names();  // separated by commas
 
 /// What the choice of a method depends on.
 struct EpisodeJob {

@@ -120,20 +120,11 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
 }  // namespace
 
 std::optional<EpisodeMethod> parse_episode_method(const std::string& name) {
-  if (name == "auto") return std::nullopt;
-  for (size_t k = 0; k < kEpisodeMethods; ++k)
-    if (name == kEpisodeMethodNames[k]) return static_cast<EpisodeMethod>(k);
-  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"",
-              "Available values: auto, " + episode_method_names() + ".");
+  return parse_name_or_auto<EpisodeMethod>("algorithm", name, kEpisodeMethodNames);
 }
 
 EpisodeCounting parse_episode_counting(const std::string& name) {
-  std::string names;
-  for (size_t k = 0; k < std::size(kEpisodeCountingNames); ++k) {
-    if (name == kEpisodeCountingNames[k]) return static_cast<EpisodeCounting>(k);
-    names += (k > 0 ? ", " : "") + std::string(kEpisodeCountingNames[k]);
-  }
-  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available values: " + names + ".");
+  return parse_name<EpisodeCounting>("counting", name, kEpisodeCountingNames);
 }
 
 void check_gap(const Gap& gap, double ticks_a_unit) {

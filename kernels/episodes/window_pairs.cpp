@@ -230,12 +230,7 @@ class WindowPairRun::Counter {
 };
 
 WindowCounting parse_window_counting(const std::string& name) {
-  std::string names;
-  for (size_t k = 0; k < std::size(kWindowCountingNames); ++k) {
-    if (name == kWindowCountingNames[k]) return static_cast<WindowCounting>(k);
-    names += (k > 0 ? ", " : "") + std::string(kWindowCountingNames[k]);
-  }
-  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available values: " + names + ".");
+  return parse_name<WindowCounting>("counting", name, kWindowCountingNames);
 }
 
 void WindowPairQuery::check() const {
@@ -251,9 +246,8 @@ void WindowPairQuery::check() const {
     throw Error(ErrorCode::kInvalidParameter, "min_support does not go with counting \"occurrences\"",
                 "min_support is a fraction of the streams; min_count takes a number of occurrences.");
   require_at_least("min_count", min_count, 1);
-  if (min_support && !(*min_support > 0 && *min_support <= 1))
-    throw Error(ErrorCode::kInvalidParameter, "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
-                "min_support is a fraction of the streams; min_count takes a number of them.");
+  require_fraction("min_support", min_support,
+                   "min_support is a fraction of the streams; min_count takes a number of them.");
   require_at_least("top_k", top_k, 1);
   require_at_least("max_results", max_results, 1);
   require_timeout(timeout_ms);

@@ -25,14 +25,7 @@ namespace {
 
 constexpr uint64_t kMaxRounds = 100'000;  // of random ways
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
-
-void require_fraction(const char* name, const std::optional<double>& value) {
-  if (value && !(*value > 0 && *value <= 1))
-    throw Error(ErrorCode::kInvalidParameter,
-                std::string(name) + " must be above 0 and at most 1, not " + plain_text(*value),
-                std::string(name) + " is a fraction of the transactions" +
-                    (std::string(name) == "min_support" ? "; min_count takes a number of them." : "."));
-}
+constexpr const char* kTargetNames[] = {"all", "closed", "maximal", "generators"};
 
 uint32_t clamped(const std::optional<int64_t>& value, uint32_t otherwise) {
   return value ? static_cast<uint32_t>(std::min<int64_t>(*value, UINT32_MAX)) : otherwise;
@@ -79,8 +72,9 @@ void ItemsetQuery::check() const {
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_support, or ask for the best itemsets with top_k.");
   require_at_least("min_count", min_count, 1);
-  require_fraction("min_support", min_support);
-  require_fraction("max_support", max_support);
+  require_fraction("min_support", min_support,
+                   "min_support is a fraction of the transactions; min_count takes a number of them.");
+  require_fraction("max_support", max_support, "max_support is a fraction of the transactions.");
   require_at_least("min_length", min_length, 1);
   require_at_least("max_length", max_length, 1);
   require_at_least("top_k", top_k, 1);
@@ -92,18 +86,11 @@ void ItemsetQuery::check() const {
 }
 
 ItemsetAlgorithm parse_itemset_algorithm(const std::string& name) {
-  for (size_t k = 0; k < kItemsetAlgorithms; ++k)
-    if (name == kAlgorithmNames[k]) return static_cast<ItemsetAlgorithm>(k);
-  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"", "Available values: auto, pbi, tbi, dfs.");
+  return parse_name<ItemsetAlgorithm>("algorithm", name, kAlgorithmNames);
 }
 
 ItemsetTarget parse_itemset_target(const std::string& name) {
-  if (name == "all") return ItemsetTarget::kAll;
-  if (name == "closed") return ItemsetTarget::kClosed;
-  if (name == "maximal") return ItemsetTarget::kMaximal;
-  if (name == "generators") return ItemsetTarget::kGenerators;
-  throw Error(ErrorCode::kInvalidParameter, "unknown target \"" + name + "\"",
-              "Available values: all, closed, maximal, generators.");
+  return parse_name<ItemsetTarget>("target", name, kTargetNames);
 }
 
 ItemsetRun::ItemsetRun(const ItemsetQuery& query, const ExecutionOptions& options)

@@ -111,21 +111,14 @@ uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> orde
 }  // namespace
 
 std::optional<AllPairsWay> all_pairs_way(std::string_view name) {
-  if (name == "auto") return std::nullopt;
-  for (size_t way = 0; way < kAllPairsWays; ++way)
-    if (name == kWayNames[way]) return static_cast<AllPairsWay>(way);
-  std::string names = "auto";
-  for (const char* const way : kWayNames) names.append(", ").append(way);
-  throw Error(ErrorCode::kInvalidParameter, "unknown method \"" + std::string(name) + "\"", "Methods are " + names + ".");
+  return parse_name_or_auto<AllPairsWay>("method", name, kWayNames);
 }
 
 void AllPairsQuery::check() const {
   if (!min_count && !min_jaccard && !top_k && !per_item_top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_jaccard, or ask for the best pairs with top_k or per_item_top_k.");
-  if (min_jaccard && !(*min_jaccard > 0 && *min_jaccard <= 1))
-    throw Error(ErrorCode::kInvalidParameter, "min_jaccard must be above 0 and at most 1, not " + plain_text(*min_jaccard),
-                "min_jaccard is a fraction; min_count takes a number of common elements.");
+  require_fraction("min_jaccard", min_jaccard, "min_jaccard is a fraction; min_count takes a number of common elements.");
   PairQuery counts;  // has the checks of the other parameters
   counts.min_count = min_count.value_or(1);
   counts.top_k = top_k;

@@ -78,12 +78,6 @@ double share_until_enough(const PairJob& job, const AverageRows& rows, double ti
 
 const char* pair_method_name(PairMethod method) { return kPairMethodNames[static_cast<size_t>(method)].name; }
 
-std::string pair_method_names() {
-  std::string names = "auto";
-  for (const PairMethodName& entry : kPairMethodNames) names.append(", ").append(entry.name);
-  return names;
-}
-
 PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
   const auto items = static_cast<double>(job.items);
   const auto occurrences = static_cast<double>(job.occurrences);

@@ -26,8 +26,6 @@ inline constexpr std::array<PairMethodName, kPairMethods> kPairMethodNames{{
     {PairMethod::kMerge, "merge"},
 }};
 const char* pair_method_name(PairMethod method);
-/// All names for a message: "auto, horizontal, positional, ..."
-std::string pair_method_names();
 
 /// The sizes of one job of pair support.
 struct PairJob {

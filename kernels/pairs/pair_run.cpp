@@ -19,9 +19,8 @@ void PairQuery::check() const {
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_support, or ask for the best pairs with top_k or per_item_top_k.");
   require_at_least("min_count", min_count, 1);
-  if (min_support && !(*min_support > 0 && *min_support <= 1))
-    throw Error(ErrorCode::kInvalidParameter, "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
-                "min_support is a fraction of the transactions; min_count takes a number of them.");
+  require_fraction("min_support", min_support,
+                   "min_support is a fraction of the transactions; min_count takes a number of them.");
   require_at_least("top_k", top_k, 1);
   require_at_least(partners ? "top_k" : "per_item_top_k", per_item_top_k, 1);
   require_at_least("max_results", max_results, 1);
@@ -31,11 +30,7 @@ void PairQuery::check() const {
 }
 
 std::optional<PairMethod> parse_pair_method(const std::string& name) {
-  if (name == "auto") return std::nullopt;
-  for (const PairMethodName& entry : kPairMethodNames)
-    if (name == entry.name) return entry.method;
-  throw Error(ErrorCode::kInvalidParameter, "unknown method \"" + name + "\"",
-              "Available values: " + pair_method_names() + ".");
+  return parse_name_or_auto<PairMethod>("method", name, std::views::transform(kPairMethodNames, &PairMethodName::name));
 }
 
 PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,

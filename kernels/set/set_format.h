@@ -26,7 +26,6 @@ inline constexpr int kTables = 3;
 inline constexpr size_t kMaxSetBytes = 0x3fffffff - 4;  // a varlena of at most 1 GB, less its header
 /// The first bytes of a value of either form that SetView::header() needs.
 inline constexpr size_t kSetHeadBytes = kCompactHeadBytes;
-inline constexpr uint64_t kMaxCardinality = (uint64_t{1} << 48) - 1;
 
 /// 2^width. @param width 0 .. 62
 constexpr uint64_t universe_of(int width) { return uint64_t{1} << width; }

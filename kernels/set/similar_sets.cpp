@@ -21,9 +21,7 @@ bool is_better(const SimilarSet& x, const SimilarSet& y) {
 }  // namespace
 
 void SimilarSetsQuery::check() const {
-  if (min_jaccard && !(*min_jaccard > 0 && *min_jaccard <= 1))
-    throw Error(ErrorCode::kInvalidParameter, "min_jaccard must be above 0 and at most 1, not " + plain_text(*min_jaccard),
-                "min_jaccard is a fraction; top_k takes a number of sets.");
+  require_fraction("min_jaccard", min_jaccard, "min_jaccard is a fraction; top_k takes a number of sets.");
   if (top_k && *top_k < 1)
     throw Error(ErrorCode::kInvalidParameter, "top_k must be at least 1, not " + std::to_string(*top_k),
                 "Give the number of sets that you want, or NULL for all.");
