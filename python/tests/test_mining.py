@@ -405,6 +405,9 @@ def test_item_type_is_a_type_and_nothing_else(conn):
             batmap.pairs(conn, QUERY, min_count=1, item_type=wrong)
         conn.rollback()
     assert conn.execute("SELECT count(*) FROM lines").fetchone() == (16,)
+    with pytest.raises(psycopg.errors.DatatypeMismatch):  # a type that was given is not found out
+        batmap.pairs(conn, "SELECT receipt, product::text FROM lines", min_count=1, item_type="uuid")
+    conn.rollback()
     assert tuples(batmap.pairs, conn, QUERY, min_count=2, item_type="int4") == tuples(batmap.pairs, conn, QUERY, min_count=2)
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Comments and Markdown name only files that exist. A name is a path, or a bare name, with an extension that files of the
-# tree have. It exists if the path of some file is the name or ends with it. A name may begin with `*` (any stem) or end with
-# `.*` (any extension). Code between ``` in Markdown is not read.
+# tree have. It exists if the path of some file is the name or ends with it. A `*` in it stands for
+# any letters but a slash. Code between ``` in Markdown is not read.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
@@ -44,6 +44,7 @@ found=$(
                 if (sub(/\.[a-z]+$/, "", stem)) any_extension[stem] = 1
             }
             suffixes = suffixes "\n" part[n] "\n"
+            paths = paths "\n" path "\n"
         }
     }
     # The comment of a line, or all of a line of Markdown; code between ``` is not read.
@@ -62,8 +63,12 @@ found=$(
         }
         base = name
         if (sub(/\.\*$/, "", base)) return base in any_extension
-        # A glob in the middle, and a path relative to the folder of the file.
-        if (name ~ /\*/) return 1
+        if (name ~ /\*/) {  # elsewhere
+            gsub(/\./, "[.]", base)
+            gsub(/\*/, "[^/]*", base)
+            return paths ~ ("[\n/]" base "\n")
+        }
+        # A path relative to the folder of the file.
         while (sub(/^\.\.?\//, "", name)) if (name in there) return 1
         return 0
     }

@@ -193,6 +193,7 @@ if green names; then
     red names "docs/gone_page.md" append README.md 'Read [more](docs/gone_page.md).'
     red names "gone_file\.\*" append sql/batmap.sql '-- Made by gone_file.*'
     # shellcheck disable=SC2016  # meant for the file
+    red names "test/\*/gone_\*.cpp" append test/README.md 'Tests are in `test/*/gone_*.cpp`.'
     red names "\*_gone.cpp" append test/README.md 'Tests are in `*_gone.cpp`.'
 fi
 

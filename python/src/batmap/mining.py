@@ -678,6 +678,7 @@ class _Call:
         self._item_columns = item_columns
         self._type_names = ("left_type", "right_type") if of_two else (type_name,)
         self.item_types = list(item_types)
+        self._are_given = [item_type is not None for item_type in item_types]
         self.is_checked = not any(item_types)  # names of types from outside go to the server before they go into a statement
 
     def add(self, kind: str, **arguments: Any) -> None:
@@ -771,7 +772,7 @@ class _Call:
             item_type = item_type[:-2]
         if item_type in _TEXTS:
             item_type = "text"
-        if self.item_types[side] == item_type:
+        if self.item_types[side] == item_type or self._are_given[side]:
             return False
         self.item_types[side] = item_type
         self.is_checked = self.is_checked and item_type in _READ_ARRAYS
