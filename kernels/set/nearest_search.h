@@ -11,8 +11,7 @@
 // If no set is like the query, nearly all lists must be read, and comparing all sets one after the other would have been faster.
 // Once the steps have cost as much as that, the search gives up. So it costs at most twice what the better way costs.
 //
-// Memory: 8 bytes for each set that was in a list, times 2 to 4 for room. Cost: a few nanoseconds for each entry of a list
-// that is read. Source: ours, after the prefix filter (Bayardo, Ma, Srikant 2007) and the T-occurrence problem (Li, Lu, Lu 2008).
+// Memory: that of a tally (set_tally.h). Cost: a few nanoseconds for each entry of a list that is read. Source: ours, after the prefix filter (Bayardo, Ma, Srikant 2007) and the T-occurrence problem (Li, Lu, Lu 2008).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +19,7 @@
 
 #include "core/memory.h"
 #include "core/options.h"
+#include "set/set_tally.h"
 
 namespace batmap {
 
@@ -37,9 +37,7 @@ inline bool is_nearer(const NearSet& x, const NearSet& y) {
 class NearestSearch {
  public:
   /// The largest number of elements of a query.
-  static constexpr size_t kMaxLists = 4096;
-  /// Ids in lists are below this.
-  static constexpr uint64_t kIdBound = uint64_t{1} << 48;
+  static constexpr size_t kMaxLists = SetTally::kMaxLists;
 
   enum class Step {
     kRead,     // call found() for each id in list number list()
@@ -51,14 +49,14 @@ class NearestSearch {
 
   /// @param lengths    [elements of the query] the expected length of each list, in the order in which they are to be read
   /// @param all_sets   the number of sets that comparing all would compare
-  /// @param max_bytes  of the table of sets
+  /// @param max_bytes  of the tally
   NearestSearch(MemoryMeter& meter, std::span<const double> lengths, double all_sets, size_t max_bytes);
 
   /// Says what to do next. What the step before asked for must have been done. @throws Error, std::bad_alloc
   Step next(const CancelToken& cancel);
 
   size_t list() const { return read_; }
-  /// @param id  each at most once in a list
+  /// @param id  see SetTally; each at most once in a list
   void found(uint64_t id);
   /// Ids in ascending order. Valid until the next step.
   std::span<const uint64_t> candidates() const { return candidates_.span(); }
@@ -72,24 +70,14 @@ class NearestSearch {
   uint64_t sets_compared() const { return compared_; }
 
  private:
-  // An entry of the table is id << 16 | lists << 1 | whether it was a candidate. 0: empty.
-  static constexpr int kIdShift = 16;
-  static constexpr uint64_t kTaken = 1;
-  static constexpr uint64_t kOneList = 2;
-
-  static uint64_t lists_of(uint64_t entry) { return (entry & ((uint64_t{1} << kIdShift) - 1)) >> 1; }
-  uint64_t* slot_of(uint64_t id);
-  bool grow();
   double reading_cost() const;
   double comparing_cost(size_t most) const;
-  void collect(size_t most, const CancelToken& cancel);
+  bool collect(size_t most, const CancelToken& cancel);
 
-  MemoryMeter* meter_;
   double cost_left_;  // until the search gives up
-  size_t max_bytes_;
   Buffer<double> lengths_;
   Buffer<uint64_t> waiting_;  // [lists + 1] number of sets that are to be compared, by the number of lists they were in
-  Buffer<uint64_t> table_;    // open addressing, at most half full
+  SetTally tally_;
   GrowingBuffer<uint64_t> candidates_;
   GrowingBuffer<NearSet> near_;  // heap of the sets that were compared and not handed over, the nearest in front
   NearSet row_{};

@@ -1,0 +1,131 @@
+// The table, and the array in its place. See set_tally.h.
+#include "set/set_tally.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <utility>
+
+#include "core/polled.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t kFirstSlots = 1 << 10;
+constexpr size_t kCountersAtOnce = 64;  // that take() compares in vector instructions
+constexpr size_t kPollEntries = 1 << 14;
+static_assert(kPollEntries % kCountersAtOnce == 0);
+// Nanoseconds of take() for an entry (bench/sql/likeness.sh).
+constexpr double kLookAtSlot = 1;
+constexpr double kLookAtCounter = 0.1;
+
+/// Neighbouring ids, the rows of one page, get neighbouring slots. Spreads the pages.
+uint64_t spread(uint64_t id) {
+  const uint64_t page = (id >> SetTally::kPlaceBits) * 0x9e3779b97f4a7c15;
+  return (page >> 20) + (id & ((uint64_t{1} << SetTally::kPlaceBits) - 1));
+}
+
+}  // namespace
+
+SetTally::SetTally(MemoryMeter& meter, size_t max_bytes)
+    : meter_(&meter), max_bytes_(max_bytes), table_(meter, kFirstSlots, Fill::kZero) {}
+
+uint64_t* SetTally::slot_of(uint64_t id) {
+  const size_t mask = table_.size() - 1;
+  size_t at = spread(id) & mask;
+  while (table_[at] != 0 && table_[at] >> kCounterBits != id) at = (at + 1) & mask;
+  return &table_[at];
+}
+
+std::optional<uint32_t> SetTally::add_to_table(uint64_t id, uint32_t lists) {
+  uint64_t* slot = slot_of(id);
+  if (*slot != 0) return count_up(*slot, lists);
+  if (2 * (in_table_ + 1) > table_.size()) {
+    if (!grow_table()) return std::nullopt;
+    if (!array_.empty()) return add(id, lists);
+    slot = slot_of(id);
+  }
+  ++in_table_;
+  *slot = id << kCounterBits;
+  return count_up(*slot, lists);
+}
+
+/// Makes a table twice as large, or the array. @return false: there is no room for either
+bool SetTally::grow_table() {
+  uint64_t pages = 0;
+  uint64_t places = 0;
+  for (const uint64_t entry : table_.span()) {
+    pages = std::max(pages, (entry >> kCounterBits >> kPlaceBits) + 1);
+    places = std::max(places, (entry >> kCounterBits & kPlaces) + 1);
+  }
+  const size_t bytes = 2 * table_.bytes();
+  if (pages <= bytes / (std::bit_ceil(places) * sizeof(uint16_t))) {
+    if (!widen(pages - 1, places - 1)) return false;
+    for (const uint64_t entry : table_.span()) {
+      const uint64_t id = entry >> kCounterBits;
+      if (entry != 0) array_[(id >> kPlaceBits << shift_) + (id & kPlaces)] = static_cast<uint16_t>(entry & kCounter);
+    }
+    table_.reset();
+    return true;
+  }
+  if (bytes > max_bytes_) return false;
+  Buffer<uint64_t> smaller(*meter_, bytes / sizeof(uint64_t), Fill::kZero);
+  std::swap(table_, smaller);
+  for (const uint64_t entry : smaller.span())
+    if (entry != 0) *slot_of(entry >> kCounterBits) = entry;
+  return true;
+}
+
+/// Makes an array that has this place of this page. @return false: there is no room for it
+bool SetTally::widen(uint64_t page, uint64_t place) {
+  const uint64_t pages = page < pages_ ? pages_ : std::max(page + 1, pages_ + pages_ / 2);
+  const int shift = std::max(shift_, static_cast<int>(std::bit_width(place)));
+  if (pages > max_bytes_ / sizeof(uint16_t) >> shift) return false;
+  Buffer<uint16_t> wider(*meter_, pages << shift, Fill::kZero);
+  for (uint64_t k = 0; k < pages_; ++k)
+    std::copy_n(array_.data() + (k << shift_), size_t{1} << shift_, wider.data() + (k << shift));
+  array_ = std::move(wider);
+  pages_ = pages;
+  shift_ = shift;
+  return true;
+}
+
+size_t SetTally::take(uint32_t lists, uint64_t* out, const CancelToken& cancel) {
+  size_t count = 0;
+  if (array_.empty()) {
+    for (size_t at = 0; at < table_.size(); ++at) {
+      if (at % kPollEntries == 0) cancel.throw_if_requested();
+      if ((table_[at] & kCounter) != lists * kOneList) continue;
+      out[count++] = table_[at] >> kCounterBits;
+      table_[at] |= kTaken;
+    }
+    std::sort(out, out + count, polled(cancel, std::less<>()));
+    return count;
+  }
+  const auto wanted = static_cast<uint16_t>(lists * kOneList);
+  for (size_t begin = 0; begin < array_.size(); begin += kCountersAtOnce) {
+    if (begin % kPollEntries == 0) cancel.throw_if_requested();
+    uint16_t* const counters = array_.data() + begin;
+    const size_t size = std::min(kCountersAtOnce, array_.size() - begin);
+    uint16_t any = 0;
+    if (size == kCountersAtOnce)
+      for (size_t k = 0; k < kCountersAtOnce; ++k) any |= counters[k] == wanted;
+    else
+      any = 1;
+    if (any == 0) continue;
+    for (size_t k = 0; k < size; ++k) {
+      if (counters[k] != wanted) continue;
+      out[count++] = (begin + k) >> shift_ << kPlaceBits | ((begin + k) & ((uint64_t{1} << shift_) - 1));
+      counters[k] |= kTaken;
+    }
+  }
+  return count;
+}
+
+double SetTally::take_ns() const {
+  return array_.empty() ? static_cast<double>(table_.size()) * kLookAtSlot
+                        : static_cast<double>(array_.size()) * kLookAtCounter;
+}
+
+}  // namespace batmap
