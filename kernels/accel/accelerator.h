@@ -139,7 +139,8 @@ struct AcceleratorApi {
   /// @param first  a multiple of 128; `last` is one too, or the number of leading items
   AcceleratorStatus (*count_rows)(DevicePairs* pairs, uint32_t first, uint32_t last, uint32_t threshold,
                                   const DevicePairSink* sink, AcceleratorMessage* why);
-  /// The counts of `size` pairs (a[i], b[i]) of ranks. With kHorizontal only if the job counts all pairs.
+  /// The counts of `size` pairs (a[i], b[i]) of ranks. With kHorizontal only if the job counts all pairs. kLists is fastest
+  /// where pairs with the same b follow each other, and b has more tids than a.
   /// @param counts  [size] overwritten
   AcceleratorStatus (*count_list)(DevicePairs* pairs, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
                                   AcceleratorMessage* why);

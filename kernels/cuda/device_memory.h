@@ -35,6 +35,15 @@ inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel)
 /// Makes a device the current one of this thread, and leaves it so: to switch back would wake the other device, too.
 inline void use_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
 
+/// Of the current device.
+inline uint32_t multiprocessor_count() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "asking for multiprocessors");
+  return static_cast<uint32_t>(count);
+}
+
 /// What all jobs of the process have on each device, and may have.
 struct ProcessMemory {
   std::atomic<uint64_t> limit{UINT64_MAX};

@@ -131,7 +131,7 @@ class HorizontalForm final : public PairForm {
     if (job.rows >= UINT32_MAX) throw DeviceError{AcceleratorStatus::kDeclined, "too many rows for method horizontal"};
     int device = 0;
     check(cudaGetDevice(&device), "asking for the current device");
-    check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device), "asking for multiprocessors");
+    multiprocessors_ = multiprocessor_count();
     check(cudaDeviceGetAttribute(&shared_bytes_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
           "asking for shared memory");
   }
@@ -235,8 +235,7 @@ class HorizontalForm final : public PairForm {
                                 lanes_,
                                 wanted,
                                 found};
-        const auto blocks =
-            static_cast<unsigned>(std::min<uint64_t>(to - from, uint64_t{1} * multiprocessors_ * blocks_each));
+        const auto blocks = static_cast<unsigned>(std::min<uint64_t>(to - from, uint64_t{multiprocessors_} * blocks_each));
         count_items<<<blocks, kThreads, static_cast<size_t>(shared), lane.stream>>>(job);
         check_launch("count_items");
         lane.wait();
@@ -256,7 +255,7 @@ class HorizontalForm final : public PairForm {
   uint32_t first_column_;
   uint32_t tid_slots_;
   int item_bits_;
-  int multiprocessors_ = 1;
+  uint32_t multiprocessors_ = 1;
   int shared_bytes_ = 48 << 10;
   int lanes_ = 1;
   uint64_t rows_ = 0;

@@ -262,9 +262,7 @@ DeviceItemsets::DeviceItemsets(const DeviceItemsetJob& job)
       bitmap_words_(job.has_bitmaps != 0 ? (job.items + 63) / 64 : 0) {
   if (job.words / 2 >= UINT32_MAX || job.plane_count > 32)
     throw DeviceError{AcceleratorStatus::kDeclined, "rows of more than 500 billion columns"};
-  int multiprocessors = 0;
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_), "asking for multiprocessors");
-  multiprocessors_ = static_cast<uint32_t>(multiprocessors);
+  multiprocessors_ = multiprocessor_count();
   layout_.vectors = static_cast<uint32_t>(job.words / 2);
   layout_.planes = job.plane_count;
   for (uint32_t p = 0; p < job.plane_count; ++p) {

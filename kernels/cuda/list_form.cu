@@ -1,11 +1,9 @@
-// The form of method `lists`: the tids of each item, in the order of a hash. To count a pair, some threads walk through the
-// shorter list and look its hashes up in the longer one, which has a table of where each range of hashes begins. Both lists
-// are in one order and hashes are spread evenly, so neighbouring threads read neighbouring words: in effect the lists are
-// merged. Cost: a sort of the rows; then one look-up for each row of the shorter list. Source: ours; hashes with a table of
-// ranges are interpolation search with the guess written down.
+// The form of method `lists`: the tids of each item, in the order of a hash (list_counts.h). Cost: a sort of the rows.
+// Source: ours.
 #include <algorithm>
 #include <vector>
 
+#include "cuda/list_counts.h"
 #include "cuda/sorted_keys.h"
 
 namespace batmap::cuda {
@@ -14,18 +12,9 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr uint32_t kHashesARange = 2;                   // of a list, in the mean
-constexpr uint32_t kLongList = 64;                      // hashes; from this mean on a whole warp counts a pair
-constexpr uint32_t kVeryLongList = 1 << 20;             // a whole warp, if there is one
-constexpr uint32_t kStepsOneByOne = 8;                  // in a range
+constexpr uint32_t kLongList = 64;                      // hashes; lists of this mean are long
+constexpr uint32_t kVeryLongList = 1 << 20;             // all are, if there is one
 constexpr uint64_t kLookUpsAtOnce = uint64_t{1} << 34;  // some ten milliseconds
-
-/// The list of an item.
-struct List {
-  uint32_t begin;  // of its hashes
-  uint32_t size;
-  uint32_t ranges;  // of its table, which has one entry more than ranges
-  uint32_t bits;    // of a hash, that name its range
-};
 
 /// The finalizer of MurmurHash3: one to one.
 __device__ inline uint32_t hash_of(uint32_t x) {
@@ -34,10 +23,6 @@ __device__ inline uint32_t hash_of(uint32_t x) {
   x ^= x >> 13;
   x *= 0xc2b2ae35u;
   return x ^ x >> 16;
-}
-
-__device__ inline uint32_t range_of(const List& list, uint32_t hash) {
-  return static_cast<uint32_t>(static_cast<uint64_t>(hash) >> (32 - list.bits));
 }
 
 /// Rows may lie in memory that another process can still write to: no item is above the largest of the job.
@@ -62,60 +47,11 @@ __global__ void find_ranges(const uint64_t* keys, uint32_t rows, const List* lis
   if (i >= rows) return;
   const List list = lists[keys[i] >> 32];
   uint32_t* const own = ranges + list.ranges;
-  const uint32_t range = range_of(list, static_cast<uint32_t>(keys[i]));
+  const uint32_t range = list.range_of(static_cast<uint32_t>(keys[i]));
   const bool is_first = i == list.begin;
-  for (uint32_t r = is_first ? 0 : range_of(list, static_cast<uint32_t>(keys[i - 1])) + 1; r <= range; ++r) own[r] = i;
+  for (uint32_t r = is_first ? 0 : list.range_of(static_cast<uint32_t>(keys[i - 1])) + 1; r <= range; ++r) own[r] = i;
   if (i + 1 < list.begin + list.size) return;
   for (uint32_t r = range + 1; r <= 1u << list.bits; ++r) own[r] = i + 1;
-}
-
-/// Is a hash in [at, end)? Most ranges are short. Those of tids that were chosen for it may be long.
-__device__ inline bool has(const uint32_t* hashes, uint32_t at, uint32_t end, uint32_t hash) {
-  for (uint32_t step = 0; at < end && hashes[at] < hash; ++step, ++at) {
-    if (step < kStepsOneByOne) continue;
-    uint32_t last = end;
-    while (at < last) {
-      const uint32_t middle = at + (last - at) / 2;
-      if (hashes[middle] < hash)
-        at = middle + 1;
-      else
-        last = middle;
-    }
-    break;
-  }
-  return at < end && hashes[at] == hash;
-}
-
-/// @tparam kLanes  threads that count a pair together
-template <uint32_t kLanes>
-__global__ void __launch_bounds__(kThreads)
-    count_list_pairs(const List* lists, uint32_t items, const uint32_t* hashes, const uint32_t* ranges, const uint32_t* a,
-                     const uint32_t* b, size_t size, uint32_t* counts) {
-  constexpr uint32_t kPairsABlock = kThreads / kLanes;
-  const uint32_t lane = threadIdx.x % kLanes;
-  // Whole warps take part to the end, because they add up their counts.
-  for (size_t first = blockIdx.x * size_t{kPairsABlock}; first < size; first += size_t{gridDim.x} * kPairsABlock) {
-    const size_t pair = first + threadIdx.x / kLanes;
-    uint32_t count = 0;
-    if (pair < size) {
-      List small = lists[min(a[pair], items - 1)];
-      List large = lists[min(b[pair], items - 1)];
-      if (small.size > large.size) {
-        const List other = small;
-        small = large;
-        large = other;
-      }
-      const uint32_t* const own = ranges + large.ranges;
-      for (uint32_t i = lane; i < small.size; i += kLanes) {
-        const uint32_t hash = hashes[small.begin + i];
-        const uint32_t range = range_of(large, hash);
-        const uint32_t end = own[range + 1];
-        count += has(hashes, own[range], end, hash);
-      }
-    }
-    for (uint32_t offset = kLanes / 2; offset > 0; offset /= 2) count += __shfl_down_sync(0xffffffffu, count, offset);
-    if (lane == 0 && pair < size) counts[pair] = count;
-  }
 }
 
 unsigned blocks_for(uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
@@ -131,6 +67,7 @@ class ListForm final : public PairForm {
  public:
   ListForm(const DevicePairJob& job, Lane& lane) : budget_(lane.budget), items_(job.items), keys_(lane.budget, job.rows) {
     if (job.rows >= UINT32_MAX) throw DeviceError{AcceleratorStatus::kDeclined, "too many rows for method lists"};
+    multiprocessors_ = multiprocessor_count();
   }
 
   void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream) override {
@@ -187,23 +124,17 @@ class ListForm final : public PairForm {
   }
 
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) override {
+    const Lists lists{lists_.data(), items_, hashes_.data(), ranges_.data()};
     if (has_long_lists_)
-      launch<32>(a, b, size, counts, stream);
+      count_long_lists(lists, a, b, size, counts, multiprocessors_, stream);
     else
-      launch<8>(a, b, size, counts, stream);
+      count_short_lists(lists, a, b, size, counts, stream);
   }
 
  private:
-  template <uint32_t kLanes>
-  void launch(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) const {
-    const auto blocks = static_cast<unsigned>(std::min<size_t>((size * kLanes + kThreads - 1) / kThreads, 1 << 16));
-    count_list_pairs<kLanes>
-        <<<blocks, kThreads, 0, stream>>>(lists_.data(), items_, hashes_.data(), ranges_.data(), a, b, size, counts);
-    check_launch("count_list_pairs");
-  }
-
   DeviceBudget& budget_;
   uint32_t items_;
+  uint32_t multiprocessors_ = 1;
   uint64_t rows_ = 0;
   uint32_t longest_ = 0;
   bool has_long_lists_ = false;

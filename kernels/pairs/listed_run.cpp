@@ -282,8 +282,8 @@ void ListedRun::offer_to_devices() {
                                 .fill =
                                     [&](size_t first, size_t last, uint32_t* a, uint32_t* b) {
                                       for (size_t k = first; k < last; ++k) {
-                                        *a++ = entries_[k].marked;
-                                        *b++ = entries_[k].probed;
+                                        *a++ = entries_[k].probed;
+                                        *b++ = entries_[k].marked;
                                       }
                                       return last - first;
                                     },
