@@ -5,6 +5,7 @@
 #   make install         into the server of PG_CONFIG; needs the right to write there. DEBUG_SYMBOLS=1: with debug information
 #   make installcheck    regression, isolation and TAP tests against an installed, running server; not as root
 #   make clean
+#   make help            this list
 #
 #   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server, and a page of pictures
 #   make check           does it work here? All suites in a private server
@@ -33,12 +34,15 @@ endif
 
 # These targets work before PostgreSQL is installed. PGXS has a `check` target of its own, so they are kept
 # apart from it.
-script_goals := $(filter demo check check-% bench format cuda deb rpm freeze,$(MAKECMDGOALS))
+script_goals := $(filter help demo check check-% bench format cuda deb rpm freeze,$(MAKECMDGOALS))
 
 ifneq ($(script_goals),)
 
 .NOTPARALLEL:
 .PHONY: $(MAKECMDGOALS)
+
+help:
+	@sed -n 's/^#   make/make/p; s/^#    *\(that BATMAP\)/                     \1/p' Makefile
 
 demo:
 	@demo/run

@@ -46,13 +46,30 @@ struct PairArguments {
   int method;
   int device;
   int params;  // after the names of the columns
-  int count;
 };
 
 enum Common { kMinCount, kMinSupport };
 
-constexpr PairArguments kPairs{2, "include", 3, 4, 5, 6, 7, 8, 9, 12, 13};
-constexpr PairArguments kPartners{2, "items", 3, SupportedCall::kNone, 4, 5, 6, 7, 8, 11, 12};
+constexpr PairArguments kPairs{.items = 2,
+                               .items_name = "include",
+                               .exclude = 3,
+                               .top_k = 4,
+                               .per_item_top_k = 5,
+                               .measure = 6,
+                               .max_results = 7,
+                               .method = 8,
+                               .device = 9,
+                               .params = 12};
+constexpr PairArguments kPartners{.items = 2,
+                                  .items_name = "items",
+                                  .exclude = 3,
+                                  .top_k = SupportedCall::kNone,
+                                  .per_item_top_k = 4,
+                                  .measure = 5,
+                                  .max_results = 6,
+                                  .method = 7,
+                                  .device = 8,
+                                  .params = 11};
 constexpr QueryArguments kPairsQuery{kPairs.params, true};
 constexpr QueryArguments kPartnersQuery{kPartners.params, true};
 

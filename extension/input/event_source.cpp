@@ -52,6 +52,9 @@ int64_t microseconds_of(Datum time) {
 }
 
 int64_t millionths_of(double time) {
+  if (!std::isfinite(time))
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("time of an event must be finite"),
+                    errhint("Leave such rows out: WHERE abs(...) < 'infinity'.")));
   const double millionths = std::nearbyint(time * 1e6);
   if (!(std::fabs(millionths) <= kMaxMillionths))
     ereport(ERROR,

@@ -39,14 +39,13 @@ create_upper_paths_hook_type next_upper_paths_hook = nullptr;
 
 // ---- planning
 
-Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children);
-
-const CustomPathMethods kPathMethods = {kNodeName, plan_node, nullptr};
 const CustomScanMethods* scan_methods();
 
 Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
   return plan_run_node(path, targets, children, scan_methods());
 }
+
+const CustomPathMethods kPathMethods = {kNodeName, plan_node, nullptr};
 
 /// Adds the path of the node to a stage, if the block is a join-project and the node is cheaper. Otherwise `query.refusal` says
 /// why not.

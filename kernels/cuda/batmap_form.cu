@@ -365,7 +365,7 @@ class BatmapForm final : public PairForm {
     flush();
   }
 
-  void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) override {
+  void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool, uint32_t* counts, cudaStream_t stream) override {
     const auto blocks = static_cast<unsigned>(std::min<size_t>((size * 32 + kThreads - 1) / kThreads, 1 << 16));
     count_batmap_pairs<<<blocks, kThreads, 0, stream>>>(view(), items_ - 1, a, b, size, counts);
     check_launch("count_batmap_pairs");

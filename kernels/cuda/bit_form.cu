@@ -123,7 +123,7 @@ class BitForm final : public PairForm {
     flush();
   }
 
-  void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) override {
+  void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool, uint32_t* counts, cudaStream_t stream) override {
     const auto blocks = static_cast<unsigned>(std::min<size_t>((size * 32 + kThreads - 1) / kThreads, 1 << 16));
     count_bit_pairs<<<blocks, kThreads, 0, stream>>>(bits_, a, b, size, counts);
     check_launch("count_bit_pairs");

@@ -44,6 +44,19 @@ __global__ void look_up(CountTriangle all, const uint32_t* supports, const uint3
   counts[i] = low == high ? supports[low] : all.of(low, high);
 }
 
+/// Do pairs with the same b follow each other? A sample decides. The list may come from memory that another process can still write
+/// to: then it is counted more slowly.
+bool has_runs(const uint32_t* b, size_t size) {
+  constexpr size_t kSampled = 64;
+  if (size < 2) return false;
+  size_t equal = 0;
+  for (size_t k = 0; k < kSampled; ++k) {
+    const size_t at = k * (size - 1) / kSampled;
+    equal += b[at] == b[at + 1];
+  }
+  return 2 * equal >= kSampled;
+}
+
 }  // namespace
 
 /// A pinned buffer in which rows wait until there are enough of them to be sent.
@@ -433,7 +446,7 @@ void DevicePairs::count_list(const uint32_t* a, const uint32_t* b, size_t size, 
           {device.all_counts.data(), job_.items}, device.supports.data(), arrays, arrays + now, now, arrays + 2 * now);
       check_launch("look_up");
     } else {
-      device.form->count_list(arrays, arrays + now, now, arrays + 2 * now, lane.stream);
+      device.form->count_list(arrays, arrays + now, now, has_runs(b + from, now), arrays + 2 * now, lane.stream);
     }
     end.record(lane.stream);
     check(cudaMemcpyAsync(counts + from, arrays + 2 * now, bytes, cudaMemcpyDeviceToHost, lane.stream), "reading counts");

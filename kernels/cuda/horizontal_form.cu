@@ -244,7 +244,7 @@ class HorizontalForm final : public PairForm {
     }
   }
 
-  void count_list(const uint32_t*, const uint32_t*, size_t, uint32_t*, cudaStream_t) override {
+  void count_list(const uint32_t*, const uint32_t*, size_t, bool, uint32_t*, cudaStream_t) override {
     throw DeviceError{AcceleratorStatus::kDeclined, "method horizontal counts all pairs or none"};
   }
 

@@ -241,7 +241,13 @@ void count_short_lists(const Lists& lists, const uint32_t* a, const uint32_t* b,
 }
 
 void count_long_lists(const Lists& lists, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
-                      uint32_t multiprocessors, cudaStream_t stream) {
+                      cudaStream_t stream) {
+  count_by_lanes<32><<<blocks_for(size, kWarps), kThreads, 0, stream>>>(lists, a, b, size, counts);
+  check_launch("count_by_lanes");
+}
+
+void count_runs_of_lists(const Lists& lists, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
+                         uint32_t multiprocessors, cudaStream_t stream) {
   const auto each =
       static_cast<uint32_t>(std::clamp<size_t>(size / (size_t{kBlocksEach} * multiprocessors), kFewestPairs, kMostPairs));
   count_by_blocks<<<blocks_for(size, each), kThreads, kSegment * sizeof(uint4), stream>>>(lists, a, b, size, each, counts);

@@ -9,8 +9,7 @@
 // comparisons. A bucket has one hash in the mean. The few hashes that find their bucket full are looked up the other way
 // round, in the list of a.
 //
-// Cost: one look-up for each hash of the shorter list; 1.5 ns for a pair of 1,000 hashes each on an H200 if b is staged, 3.8
-// if not (bench/device_pairs.cpp, part list). Source: ours; hashes with a table of ranges are interpolation search with
+// Cost: one look-up for each hash of the shorter list (bench/device_pairs.cpp, part list). Source: ours; hashes with a table of ranges are interpolation search with
 // the guess written down.
 #pragma once
 
@@ -48,9 +47,12 @@ struct Lists {
 /// Queues the counting of pairs of lists that are short: a few threads for each.
 void count_short_lists(const Lists& lists, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
                        cudaStream_t stream);
-/// The same for long lists. Faster where pairs with the same b follow each other and the list of b is not the shorter one.
-/// @param multiprocessors  of the device
+/// The same for long lists: a warp for each.
 void count_long_lists(const Lists& lists, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
-                      uint32_t multiprocessors, cudaStream_t stream);
+                      cudaStream_t stream);
+/// The same where pairs with the same b follow each other, and the list of b is mostly not the shorter one: by blocks.
+/// @param multiprocessors  of the device
+void count_runs_of_lists(const Lists& lists, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
+                         uint32_t multiprocessors, cudaStream_t stream);
 
 }  // namespace batmap::cuda

@@ -123,12 +123,15 @@ class ListForm final : public PairForm {
     return std::clamp<uint64_t>(kLookUpsAtOnce / std::max(longest_, 1u), 128, PairForm::pairs_at_once());
   }
 
-  void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) override {
+  void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool has_runs, uint32_t* counts,
+                  cudaStream_t stream) override {
     const Lists lists{lists_.data(), items_, hashes_.data(), ranges_.data()};
-    if (has_long_lists_)
-      count_long_lists(lists, a, b, size, counts, multiprocessors_, stream);
-    else
+    if (!has_long_lists_)
       count_short_lists(lists, a, b, size, counts, stream);
+    else if (has_runs)
+      count_runs_of_lists(lists, a, b, size, counts, multiprocessors_, stream);
+    else
+      count_long_lists(lists, a, b, size, counts, stream);
   }
 
  private:

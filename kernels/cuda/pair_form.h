@@ -50,7 +50,9 @@ class PairForm {
   /// How many given pairs take no more than some ten milliseconds.
   virtual size_t pairs_at_once() const { return size_t{1} << 20; }
   /// Queues the counting of given pairs. @param a, b, counts  [size] on the device
-  virtual void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) = 0;
+  /// @param has_runs  whether pairs with the same b follow each other
+  virtual void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool has_runs, uint32_t* counts,
+                          cudaStream_t stream) = 0;
 };
 
 inline void PairForm::add(const uint32_t*, const uint32_t*, size_t, cudaStream_t) {

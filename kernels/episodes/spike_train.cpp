@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kBinSeconds = 1e-3;
 constexpr int64_t kBinUs = 1000;
-constexpr int64_t kMaxNeurons = 10'000;
+constexpr int64_t kMaxNeurons = 2'000;     // each may be connected with each: 8 MB, made in a tenth of a second
 constexpr double kWeightsAUnit = 64;       // weights are integers: so many make one unit of the sigmoid's argument
 constexpr int kWeakWeight = 12;            // the largest; a weak connection changes a rate by less than a fifth
 constexpr uint64_t kWeakOneIn = 4;         // each neuron has weak connections to one in four of the others

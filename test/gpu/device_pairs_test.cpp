@@ -462,6 +462,16 @@ TEST(DevicePairs, ListsOfManyOfAllPairs) {
   EXPECT_EQ(api().memory_used(0), 0u);
 }
 
+/// The tid whose hash this is, by the inverse of the finalizer of MurmurHash3 (cuda/list_form.cu).
+uint32_t tid_of_hash(uint32_t x) {
+  x ^= x >> 16;
+  x *= 0x7ed1b41du;
+  x ^= x >> 13 ^ x >> 26;
+  x *= 0xa5cb9243u;
+  return x ^ x >> 16;
+}
+
+/// Pairs in no order and in runs with one b; lists whose hashes all fall into one bucket.
 TEST(DevicePairs, ListsOfManyLengths) {
   std::mt19937_64 random(13);
   for (const uint32_t longest : {6u, 3000u, 50000u}) {
@@ -478,6 +488,8 @@ TEST(DevicePairs, ListsOfManyLengths) {
       if (item % 10 != 2)
         for (uint32_t& tid : lists[item]) tid = static_cast<uint32_t>(random() % (item % 3 == 0 ? 2 * longest : UINT32_MAX));
       if (item % 10 == 3) lists[item] = lists[item - 3];
+      if (item % 10 == 4)
+        for (uint32_t k = 0; k < lists[item].size(); ++k) lists[item][k] = tid_of_hash(0x12345000u + k * (item % 7 + 1));
       for (const uint32_t tid : lists[item]) tids.push_back(tid), items.push_back(item);
       std::ranges::sort(lists[item]);
       lists[item].erase(std::unique(lists[item].begin(), lists[item].end()), lists[item].end());
@@ -493,16 +505,19 @@ TEST(DevicePairs, ListsOfManyLengths) {
     std::vector<uint32_t> a(is_small() ? 500 : 5000);
     std::vector<uint32_t> b(a.size());
     std::vector<uint32_t> counts(a.size());
-    for (size_t i = 0; i < a.size(); ++i) {
-      a[i] = static_cast<uint32_t>(random() % count);
-      b[i] = static_cast<uint32_t>(i % 20 == 0 ? a[i] : random() % count);
-    }
-    ASSERT_EQ(api().count_list(pairs, a.data(), b.data(), a.size(), counts.data(), &why), AcceleratorStatus::kOk)
-        << why.text;
-    for (size_t i = 0; i < a.size(); ++i) {
-      std::vector<uint32_t> common;
-      std::ranges::set_intersection(lists[a[i]], lists[b[i]], std::back_inserter(common));
-      ASSERT_EQ(counts[i], common.size()) << a[i] << ", " << b[i] << ", longest " << longest;
+    for (const size_t run : {1u, 3u, 40u, 700u}) {
+      for (size_t i = 0; i < a.size(); ++i) {
+        a[i] = static_cast<uint32_t>(random() % count);
+        b[i] = i % run != 0 ? b[i - 1] : static_cast<uint32_t>(random() % count);
+        if (i % 20 == 0) a[i] = b[i];
+      }
+      ASSERT_EQ(api().count_list(pairs, a.data(), b.data(), a.size(), counts.data(), &why), AcceleratorStatus::kOk)
+          << why.text;
+      for (size_t i = 0; i < a.size(); ++i) {
+        std::vector<uint32_t> common;
+        std::ranges::set_intersection(lists[a[i]], lists[b[i]], std::back_inserter(common));
+        ASSERT_EQ(counts[i], common.size()) << a[i] << ", " << b[i] << ", longest " << longest << ", runs of " << run;
+      }
     }
     Found found;
     const DevicePairSink sink{Found::room, &found};

@@ -178,6 +178,31 @@ my $explained = $node->safe_psql('postgres', q{
 like($explained, qr/BatmapJoinProject.*Temporary Files/s, 'a small max_memory leads to files');
 unlike($explained, qr/Answered By/, 'and not to the plain plan');
 
+# -- Kept counts that need too much memory are not used
+
+$node->safe_psql('postgres', q{
+    CREATE TABLE kept (tid int, item int, PRIMARY KEY (tid, item));
+    INSERT INTO kept SELECT DISTINCT g / 20, hashint4(g) & 511 FROM generate_series(1, 100000) g;
+    ANALYZE kept;
+    SELECT batmap_keep('kept', 'tid', 'item');
+});
+my $kept = digest('SELECT a.item AS x, b.item AS y, count(*) AS n FROM kept a JOIN kept b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+like($node->safe_psql('postgres', "EXPLAIN $kept"), qr/Kept Counts: kept/, 'kept counts answer the query');
+my $expected_of_kept = $node->safe_psql('postgres', "SET batmap.enable_join_project = off; $kept");
+for my $changes (0, 20000)
+{
+    if ($changes > 0)
+    {
+        $node->safe_psql('postgres', "INSERT INTO kept SELECT 1000000 + g / 10, g % 10 FROM generate_series(1, $changes) g");
+        $expected_of_kept = $node->safe_psql('postgres', "SET batmap.enable_join_project = off; $kept");
+    }
+    for my $setting ('memory_limit', 'max_memory')
+    {
+        is($node->safe_psql('postgres', "SET batmap.$setting = '$_'; $kept"), $expected_of_kept, "kept counts with $setting $_, $changes changes")
+          for '0', '256kB', '1MB', '2MB', '4MB', '16MB';
+    }
+}
+
 $node->stop;
 done_testing();
 

@@ -116,6 +116,15 @@ sql(q{INSERT INTO again SELECT 200 + i, 'y' FROM generate_series(1, 9) i});
 ok(soon(q{SELECT count(*) = 0 FROM again_kept_log}), 'and other databases are merged');
 my $slow = q{FROM pg_stat_activity WHERE backend_type = 'batmap merge worker' AND datname = 'slow'};
 is($node->safe_psql('postgres', "SELECT count(*) $slow"), '1', 'while one worker is in the slow one');
+sql(q{
+    CREATE ROLE quick;
+    CREATE SCHEMA quick AUTHORIZATION quick;
+    SET ROLE quick;
+    CREATE TABLE quick.lines (tid int PRIMARY KEY, item int);
+    SELECT batmap_keep('quick.lines', 'tid', 'item');
+    INSERT INTO quick.lines SELECT i, i % 3 FROM generate_series(1, 20) i}, 'slow');
+ok(soon(q{SELECT count(*) = 0 FROM quick.lines_kept_log}, 'slow'), 'a merge that takes too long is given up: tables of other owners are merged');
+is($node->safe_psql('slow', log_of('lines')), '20', 'and its table is not');
 sql(q{CREATE OR REPLACE FUNCTION waits_in_workers() RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT true'}, 'slow');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $slow");
 ok(soon(q{SELECT count(*) = 0 FROM lines_kept_log}, 'slow'), 'which is merged when its filter is mended');

@@ -99,7 +99,7 @@ TEST(SpikeTrain, EmbeddedEpisodesStandOutFromTheNoiseOfThePaper) {
 
 TEST(SpikeTrain, RefusesBadModels) {
   for (const SpikeModel& model :
-       {SpikeModel{.neurons = 0}, SpikeModel{.neurons = 10'001}, SpikeModel{.rate = 0}, SpikeModel{.rate = 501},
+       {SpikeModel{.neurons = 0}, SpikeModel{.neurons = 2'001}, SpikeModel{.rate = 0}, SpikeModel{.rate = 501},
         SpikeModel{.episodes = -1}, SpikeModel{.length = 0}, SpikeModel{.episodes = 8}, SpikeModel{.strength = 1}})
     EXPECT_THROW(SpikeTrain{model}, Error);
 }
