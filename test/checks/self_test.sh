@@ -194,6 +194,7 @@ if green names; then
     red names "gone_file\.\*" append sql/batmap.sql '-- Made by gone_file.*'
     # shellcheck disable=SC2016  # meant for the file
     red names "test/\*/gone_\*.cpp" append test/README.md 'Tests are in `test/*/gone_*.cpp`.'
+    # shellcheck disable=SC2016  # meant for the file
     red names "\*_gone.cpp" append test/README.md 'Tests are in `*_gone.cpp`.'
 fi
 
