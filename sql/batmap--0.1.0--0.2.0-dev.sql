@@ -755,10 +755,10 @@ IS 'association rules of stored itemset counts';
 
 -- Exact types: a function that somebody else has put into the schema must not fit better.
 CREATE FUNCTION _batmap_check_items(name text, items int8[]) RETURNS bool
-AS 'MODULE_PATHNAME', 'batmap_check_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+AS 'MODULE_PATHNAME', 'batmap_check_nulls' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_check_items(text, int8[]) IS 'true, or an error if the items of this parameter contain NULL';
 CREATE FUNCTION _batmap_check_items(name text, items text[]) RETURNS bool
-AS 'MODULE_PATHNAME', 'batmap_check_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+AS 'MODULE_PATHNAME', 'batmap_check_nulls' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_check_items(text, text[]) IS 'true, or an error if the items of this parameter contain NULL';
 
 CREATE FUNCTION batmap_rules(

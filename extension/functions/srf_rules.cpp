@@ -287,7 +287,7 @@ BATMAP_FUNCTION(batmap_check_rules) {
   PG_RETURN_BOOL(true);
 }
 
-BATMAP_FUNCTION(batmap_check_items) {
+BATMAP_FUNCTION(batmap_check_nulls) {
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_BOOL(true);
   if (array_contains_nulls(PG_GETARG_ARRAYTYPE_P(1)))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -295,3 +295,6 @@ BATMAP_FUNCTION(batmap_check_items) {
                     errhint("Use array_remove(..., NULL).")));
   PG_RETURN_BOOL(true);
 }
+
+// In the objects of 0.1.0.
+BATMAP_FUNCTION(batmap_check_items) { return batmap_check_nulls(fcinfo); }

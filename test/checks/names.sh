@@ -64,6 +64,7 @@ found=$(
         base = name
         if (sub(/\.\*$/, "", base)) return base in any_extension
         if (name ~ /\*/) {  # elsewhere
+            while (sub(/^\.\.?\//, "", base)) { }
             gsub(/\./, "[.]", base)
             gsub(/\*/, "[^/]*", base)
             return paths ~ ("[\n/]" base "\n")
@@ -82,7 +83,7 @@ found=$(
         for (i = 1; i <= words; ++i) {
             name = word[i]
             sub(/[.\/-]+$/, "", name)
-            if (name ~ /[A-Za-z0-9_]\.(h|cpp|cuh?|c|sh|md|sql|psql|pl|py|awk|list|spec|supp|\*)$/ && !exists(name)) print FILENAME ":" FNR ": " name
+            if (name ~ /[A-Za-z0-9_*]\.(h|cpp|cuh?|c|sh|md|sql|psql|pl|py|awk|list|spec|supp|\*)$/ && !exists(name)) print FILENAME ":" FNR ": " name
         }
     }'
 )
