@@ -189,7 +189,7 @@ SET enable_seqscan = off;
 SELECT count(*) FROM (SELECT id FROM guarded WHERE ok ORDER BY tags::batmap <%> '{5000,7}' LIMIT 4500) v;
 DROP INDEX guarded_tags;
 DELETE FROM guarded WHERE NOT ok;
-CREATE FUNCTION tells(int[]) RETURNS batmap LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE NOTICE 'tags %', $1; RETURN $1::batmap; END $$;
+CREATE FUNCTION tells(int[]) RETURNS batmap LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE NOTICE 'tags %', $1; RETURN $1::public.batmap; END $$;
 SET client_min_messages = warning;
 CREATE INDEX ON guarded USING gin (tells(tags));
 RESET client_min_messages;
