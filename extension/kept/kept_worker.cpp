@@ -23,6 +23,7 @@ constexpr int kRareVisits = 10;     // intervals between two looks at a database
 constexpr int kPatience = 5;        // intervals until the launcher goes on while a worker merges
 constexpr int kMaxWorkers = 3;      // at a time
 constexpr int kMaxMerge = 10;       // intervals until the merge of one table is given up
+constexpr int kMaxSlow = 2;         // such merges of one owner in a visit: the rest of his tables are left for the next
 constexpr const char* kLockTimeout = "1s";
 constexpr int kInvalidDatabase = -2;  // pg_database.datconnlimit, after a DROP DATABASE that was interrupted
 
@@ -350,6 +351,13 @@ void tell_merge(int number, Oid owner, TimestampTz since) {
   SpinLockRelease(&shared->lock);
 }
 
+int count_of(const List* list, Oid wanted) {
+  int count = 0;
+  const ListCell* cell;
+  foreach (cell, list) count += lfirst_oid(cell) == wanted;
+  return count;
+}
+
 void set_option(const char* name, const char* value) { SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE); }
 
 }  // namespace
@@ -434,17 +442,20 @@ void batmap_merge_worker(Datum database) {
   report.is_made = true;
   report.has_kept_tables = tables != NIL;
   bool has_merged = false;
+  List* slow_owners = NIL;
   const ListCell* cell;
   foreach (cell, tables) {
     CHECK_FOR_INTERRUPTS();
     const auto* const kept = static_cast<const Kept*>(lfirst(cell));
-    if (kept->owner == report.slow_owner) continue;
+    if (count_of(slow_owners, kept->owner) >= kMaxSlow) continue;
     tell_merge(order.number, kept->owner, GetCurrentTimestamp());
     const Merge result = merge_in_transaction(kept->table, context);
     tell_merge(order.number, kept->owner, 0);
     has_merged |= result == Merge::kDone;
     report.has_failed |= result != Merge::kDone;
-    if (result == Merge::kTooLong) report.slow_owner = kept->owner;
+    if (result != Merge::kTooLong) continue;
+    report.slow_owner = kept->owner;
+    slow_owners = lappend_oid(slow_owners, kept->owner);
   }
   report.has_failed = report.has_failed && !has_merged;
   pgstat_report_activity(STATE_IDLE, nullptr);
