@@ -21,6 +21,14 @@ std::byte* RowLog::room(size_t bytes) {
   return blocks_.back().bytes.data() + blocks_.back().used;
 }
 
+/// Where others have taken the memory, the rows go to files, and so do those that are there. @return nullptr: they have
+std::byte* RowLog::room_unless_moved(size_t bytes) {
+  if (files_ == nullptr) return room(bytes);
+  std::byte* at = nullptr;
+  if (!fits_into_memory([&] { at = room(bytes); })) move_to_files();
+  return at;
+}
+
 void RowLog::seal() {
   pack_open();
   if (files_ != nullptr && !partitions_ && is_cramped()) move_to_files();
@@ -32,13 +40,8 @@ void RowLog::pack_open() {
   if (partitions_) {
     for (const TidItem& pair : open_.span().first(open_rows_)) partitions_->append(pair);
   } else {
-    // Where others have taken the memory, the rows go to files, and so do those that are there.
-    std::byte* at = nullptr;
-    if (files_ != nullptr && !fits_into_memory([&] { at = room(kChunkMaxBytes); })) {
-      move_to_files();
-      return pack_open();
-    }
-    if (files_ == nullptr) at = room(kChunkMaxBytes);
+    std::byte* const at = room_unless_moved(kChunkMaxBytes);
+    if (at == nullptr) return pack_open();
     blocks_.back().used += write_chunk(open_.span().first(open_rows_), at);
   }
   rows_ += open_rows_;
@@ -89,12 +92,8 @@ void RowLog::append_chunk(const std::byte* chunk, size_t bytes) {
   if (partitions_) {
     partitions_->append(view);
   } else {
-    std::byte* at = nullptr;
-    if (files_ != nullptr && !fits_into_memory([&] { at = room(bytes); })) {
-      move_to_files();
-      return append_chunk(chunk, bytes);
-    }
-    if (files_ == nullptr) at = room(bytes);
+    std::byte* const at = room_unless_moved(bytes);
+    if (at == nullptr) return append_chunk(chunk, bytes);
     std::memcpy(at, chunk, bytes);
     blocks_.back().used += bytes;
   }

@@ -56,6 +56,7 @@ class RowLog {
     size_t used = 0;
   };
   std::byte* room(size_t bytes);
+  std::byte* room_unless_moved(size_t bytes);
   void pack_open();
   bool is_cramped() const;
   void spill_if_large();
