@@ -134,6 +134,8 @@ uint32_t dictionary_id(Dictionary& dictionary, Datum value) {
     entry->value = datumCopy(value, type.typbyval, type.typlen);
     entry->id = dictionary.count;
     dictionary.values[dictionary.count++] = entry->value;
+  } else if (dictionary.must_look_same && !datum_image_eq(entry->value, value, type.typbyval, type.typlen)) {
+    dictionary.looks_differ = true;
   }
   const uint32_t id = entry->id;
   MemoryContextSwitchTo(caller);

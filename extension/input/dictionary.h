@@ -27,6 +27,8 @@ struct Dictionary {
   Datum* values;  // [count] by id
   uint32_t count;
   uint32_t capacity;
+  bool must_look_same;  // set by the owner: equal values are compared byte by byte
+  bool looks_differ;    // then: some that are equal are not the same bytes
 };
 
 /// @raises 42883 when the type cannot be hashed

@@ -1,6 +1,8 @@
 // Makes and runs encoders. See key_encoder.h.
 #include "extension/input/key_encoder.h"
 
+#include "extension/server/equality.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
@@ -10,19 +12,26 @@ void add_dictionary(KeyEncoder& encoder, Oid type, Oid collation, MemoryContext 
     encoder.dictionary = dictionary_create(context, type, collation, meter);
 }
 
-KeyEncoder plan_encoder(KeyKind kind, int first, List* operators, bool null_is_key, PlanState* parent, TupleDesc row,
-                        MemoryContext context, MemoryMeter& meter) {
+KeyEncoder plan_encoder(KeyKind kind, int first, List* operators, const List* shown, bool null_is_key, PlanState* parent,
+                        TupleDesc row, MemoryContext context, MemoryMeter& meter) {
   KeyEncoder encoder = column_encoder(kind, first, null_is_key);
   encoder.may_give_up = true;
   if (kind == KeyKind::kDictionary) {
     const Form_pg_attribute column = TupleDescAttr(row, first);
     encoder.dictionary = dictionary_create(context, column->atttypid, column->attcollation, meter);
+    encoder.dictionary->must_look_same =
+        shown != NIL && linitial_int(shown) != 0 && !equal_values_look_same(column->atttypid, column->atttypmod);
   }
   if (kind == KeyKind::kTuples) {
     encoder.columns = list_length(operators);
-    encoder.tuples = tuple_codes_create(context, parent, row, first, operators, meter);
+    encoder.tuples = tuple_codes_create(context, parent, row, first, operators, shown, meter);
   }
   return encoder;
+}
+
+bool looks_differ(const KeyEncoder& encoder) {
+  return (encoder.kind == KeyKind::kDictionary && encoder.dictionary->looks_differ) ||
+         (encoder.kind == KeyKind::kTuples && encoder.tuples->looks_differ);
 }
 
 void decode_key(const KeyEncoder& encoder, int64_t key, Datum* values, bool* nulls) {

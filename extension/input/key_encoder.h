@@ -46,8 +46,13 @@ void add_dictionary(KeyEncoder& encoder, Oid type, Oid collation, MemoryContext 
 /// @param parent     the node that reads the rows
 /// @param row        the shape of the rows, not used if they are packed
 /// @param operators  [columns] the hashable equality of each, for kTuples
-KeyEncoder plan_encoder(KeyKind kind, int first, List* operators, bool null_is_key, PlanState* parent, TupleDesc row,
-                        MemoryContext context, MemoryMeter& meter);
+/// @param shown      [columns] int: is what it looks like part of the answer? The encoder gives up where values that are equal look
+///                   different, since one key stands for all of them. NIL: of none
+KeyEncoder plan_encoder(KeyKind kind, int first, List* operators, const List* shown, bool null_is_key, PlanState* parent,
+                        TupleDesc row, MemoryContext context, MemoryMeter& meter);
+
+/// Did it give up because values that are equal look different?
+bool looks_differ(const KeyEncoder& encoder);
 
 /// Does a NULL keep this row out of the relation?
 inline bool leaves_out(const KeyEncoder& encoder, const bool* nulls) {
@@ -79,7 +84,7 @@ inline bool encode_key(const KeyEncoder& encoder, const Datum* values, const boo
     case KeyKind::kDictionary:
       if (encoder.may_give_up && !has_room(*encoder.dictionary, value)) return false;
       key = dictionary_id(*encoder.dictionary, value);
-      return true;
+      return !encoder.dictionary->looks_differ;
     case KeyKind::kTuples: key = tuple_code(*encoder.tuples, values + encoder.first, nulls + encoder.first); return key >= 0;
     case KeyKind::kConverted: key = encoder.convert(value); return true;
   }

@@ -2,6 +2,7 @@
 #include "extension/input/tuple_codes.h"
 
 #include "extension/server/boundary.h"
+#include "extension/server/equality.h"
 
 #include "extension/server/pg.h"
 
@@ -10,10 +11,25 @@ namespace batmap::pg {
 namespace {
 constexpr uint32_t kMaxTuples = UINT32_MAX - 1;
 constexpr size_t kBytesATuple = 2 * sizeof(TupleHashEntryData) + sizeof(MinimalTuple);
+
+/// Does the tuple in the slot look like one that is equal to it?
+bool looks_like(const TupleCodes& codes, int64_t known) {
+  const TupleTableSlot* const slot = codes.slot;
+  tuple_of_code(codes, known, codes.known_values, codes.known_nulls);
+  const ListCell* column;
+  foreach (column, codes.must_look_same) {
+    const int k = lfirst_int(column);
+    const Form_pg_attribute type = TupleDescAttr(slot->tts_tupleDescriptor, k);
+    if (!slot->tts_isnull[k] && !datum_image_eq(codes.known_values[k], slot->tts_values[k], type->attbyval, type->attlen))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDesc row, int first_column, List* operators,
-                               MemoryMeter& meter) {
+                               const List* shown, MemoryMeter& meter) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   auto* const codes = static_cast<TupleCodes*>(palloc0(sizeof(TupleCodes)));
   codes->context = context;
@@ -28,7 +44,14 @@ TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDe
     positions[k] = static_cast<AttrNumber>(k + 1);
     TupleDescCopyEntry(columns, positions[k], row, static_cast<AttrNumber>(first_column + k + 1));
     equals[k] = list_nth_oid(operators, k);
-    collations[k] = TupleDescAttr(row, first_column + k)->attcollation;
+    const Form_pg_attribute column = TupleDescAttr(row, first_column + k);
+    collations[k] = column->attcollation;
+    if (shown != NIL && list_nth_int(shown, k) != 0 && !equal_values_look_same(column->atttypid, column->atttypmod))
+      codes->must_look_same = lappend_int(codes->must_look_same, k);
+  }
+  if (codes->must_look_same != NIL) {
+    codes->known_values = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<size_t>(codes->columns)));
+    codes->known_nulls = static_cast<bool*>(palloc(sizeof(bool) * static_cast<size_t>(codes->columns)));
   }
   codes->slot = MakeSingleTupleTableSlot(columns, &TTSOpsVirtual);
   Oid* functions;
@@ -51,7 +74,12 @@ int64_t tuple_code(TupleCodes& codes, const Datum* values, const bool* nulls) {
   bool is_new;
   TupleHashEntry const entry = LookupTupleHashEntry(codes.table, codes.slot, &is_new, nullptr);
   MemoryContextReset(codes.scratch);
-  if (!is_new) return static_cast<int64_t>(tuple_number(codes.table, entry));
+  if (!is_new) {
+    const auto known = static_cast<int64_t>(tuple_number(codes.table, entry));
+    if (codes.must_look_same == NIL || looks_like(codes, known)) return known;
+    codes.looks_differ = true;
+    return -1;
+  }
   const size_t bytes = kBytesATuple + entry->firstTuple->t_len;
   if (codes.count == kMaxTuples || !guarded_fits(true, [&] { codes.meter->charge(bytes); })) return -1;
   if (codes.count == codes.capacity) {

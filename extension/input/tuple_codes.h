@@ -24,15 +24,21 @@ struct TupleCodes {
   uint32_t count;
   uint32_t capacity;
   MinimalTuple* tuples;  // [count] by id
+  List* must_look_same;  // int: the columns whose equal values are compared byte by byte
+  Datum* known_values;   // [columns] of the tuple that they are compared with
+  bool* known_nulls;     // [columns]
+  bool looks_differ;     // some that are equal are not the same bytes
 };
 
 /// @param parent      the node whose rows contain the tuples
 /// @param row         the shape of these rows
 /// @param operators   [columns] the hashable equality of each
+/// @param shown       [columns] int: is what it looks like part of the answer? NIL: of none
 TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDesc row, int first_column, List* operators,
-                               MemoryMeter& meter);
+                               const List* shown, MemoryMeter& meter);
 
-/// The id of a tuple. @param values, nulls  [columns] @return -1 if there is no memory or no id for a new tuple
+/// The id of a tuple. @param values, nulls  [columns] @return -1 if there is no memory or no id for a new tuple, or if equal values
+/// differ (`looks_differ`)
 int64_t tuple_code(TupleCodes& codes, const Datum* values, const bool* nulls);
 
 /// The columns of a tuple. @param values, nulls  [columns]; values point into the codes

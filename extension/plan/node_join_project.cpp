@@ -211,7 +211,7 @@ void open_rows(JoinProjectState* state) {
   }
   const MemoryContext caller = MemoryContextSwitchTo(state->context);
   JoinProjectRows rows{};
-  const char* why_plain = kForWantOfMemory;
+  const char* why_plain = nullptr;
   JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
   for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number) inputs.lookups[number] = state->lookups[number];
@@ -223,7 +223,7 @@ void open_rows(JoinProjectState* state) {
     rows = open_join_project(inputs, bounds, state->context);
   MemoryContextSwitchTo(caller);
   if (rows.stream == nullptr) {
-    answer_by_plain(state, why_plain);
+    answer_by_plain(state, why_plain != nullptr ? why_plain : why_not_read(inputs));
     return;
   }
   for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];

@@ -181,9 +181,10 @@ ItemsetRows open_itemsets(ItemsetInput& input, MemoryContext context) {
   const ItemsetRows no_memory{nullptr, nullptr, kForWantOfMemory};
   if (!guarded_fits(true, [&] { call.log.emplace(call.meter); })) return no_memory;
   const TupleDesc columns = ExecGetResultType(input.plan);
-  KeyEncoder encoders[2] = {plan_encoder(side.key, 0, static_cast<List*>(list_nth(input.lists, kItemsetKeyOperators)), false,
-                                         input.parent, columns, context, call.meter),
-                            plan_encoder(side.item, side.keys, NIL, false, input.parent, columns, context, call.meter)};
+  KeyEncoder encoders[2] = {
+      plan_encoder(side.key, 0, static_cast<List*>(list_nth(input.lists, kItemsetKeyOperators)), NIL, false, input.parent,
+                   columns, context, call.meter),
+      plan_encoder(side.item, side.keys, NIL, list_make1_int(true), false, input.parent, columns, context, call.meter)};
   input.items = static_cast<KeyEncoder*>(palloc(sizeof(KeyEncoder)));
   *input.items = encoders[1];
   RowLogSink sink{&*call.log, &call.progress, true};
@@ -192,6 +193,7 @@ ItemsetRows open_itemsets(ItemsetInput& input, MemoryContext context) {
                           ? read_chunks(input.plan, sink)
                           : read_plan(input.plan, side.keys + side.codes, std::span<const KeyEncoder, 2>(encoders), sink);
   MemoryContextSwitchTo(caller);
+  if (!enough && looks_differ(encoders[1])) return {nullptr, nullptr, kForLooks};
   if (!enough || !sink.seal()) return no_memory;
   std::span<const uint32_t> ranks;
   if (Dictionary* const items = input.items->dictionary; items != nullptr) ranks = {dictionary_sort(*items), items->count};

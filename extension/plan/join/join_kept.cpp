@@ -151,7 +151,7 @@ JoinProjectRows open_kept(JoinProjectInputs& inputs, const JoinProjectBounds& bo
   KeptCall& call = stream->call();
   const JoinProjectSpec::Side& side = spec.sides[0];
   inputs.items[0] = static_cast<KeyEncoder*>(palloc(sizeof(KeyEncoder)));
-  *inputs.items[0] = plan_encoder(side.item, side.keys, static_cast<List*>(list_nth(inputs.lists, kLeftItemOperators)),
+  *inputs.items[0] = plan_encoder(side.item, side.keys, static_cast<List*>(list_nth(inputs.lists, kLeftItemOperators)), NIL,
                                   false, inputs.parent, ExecGetResultType(inputs.plans[0]), context, call.meter);
   call.query.kernels = selected_kernels();
   call.query.min_count = bounds.min_count;

@@ -280,6 +280,26 @@ MemoryUse memory_of_sums(PlannerInfo* root, const JoinProjectQuery& query, const
   return use;
 }
 
+/// Which items of a side does the answer show, or something that is computed from what they look like? @return int for each
+List* shown_items(const JoinProjectQuery& query, const JoinProjectSide& side) {
+  List* shown = NIL;
+  const ListCell* item;
+  const ListCell* ref;
+  forboth(item, side.items, ref, side.item_refs) shown =
+      lappend_int(shown, lfirst_int(ref) != kOnlyCompared || list_member(query.looked_at, lfirst(item)));
+  return shown;
+}
+
+/// The same for the left side, whose encoder may be that of both.
+List* shown_on_left(const JoinProjectQuery& query, const JoinProjectSpec& spec) {
+  List* const shown = shown_items(query, query.sides[0]);
+  if (!spec.self_join && spec.sides[1].lookup != Lookup::kOfLeft) return shown;
+  ListCell* left;
+  const ListCell* right;
+  forboth(left, shown, right, shown_items(query, query.sides[1])) lfirst_int(left) |= lfirst_int(right);
+  return shown;
+}
+
 /// The aggregates as the node returns them: results, or states that the server combines.
 List* node_aggregates(const JoinProjectQuery& query) {
   List* aggregates = static_cast<List*>(copyObjectImpl(query.aggregates));
@@ -385,10 +405,9 @@ List* join_project_lists(const List* custom_private) {
   List* const left_item_operators = numbers.next_oids();
   List* const right_item_operators = numbers.next_oids();
   List* const shared_operators = numbers.next_oids();
-  List* const lists = list_make5(spec, key_operators, left_item_operators, right_item_operators, shared_operators);
-  List* const states = numbers.next_ints();
-  List* const inputs = numbers.next_ints();
-  return list_concat(lists, list_make3(states, inputs, numbers.next_ints()));
+  List* lists = list_make5(spec, key_operators, left_item_operators, right_item_operators, shared_operators);
+  for (int list = kLeftShown; list <= kSums; ++list) lists = lappend(lists, numbers.next_ints());
+  return lists;
 }
 
 JoinProjectSpec join_project_spec(const List* lists) {
@@ -482,7 +501,8 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   List* numbers = NIL;
   for (const List* const list :
        {ints_of(spec), query.key_operators, query.sides[0].item_operators, query.sides[1].item_operators,
-        query.shared.item_operators, query.states, inputs, query.sums})
+        query.shared.item_operators, shown_on_left(query, spec), shown_items(query, query.sides[1]),
+        shown_items(query, query.shared), query.states, inputs, query.sums})
     numbers = put_numbers(numbers, list);
   path->custom_private = run_path_lists(numbers, expressions, scan_targets(query), query.quals);
   if (!query.finer) return &path->path;

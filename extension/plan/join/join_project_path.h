@@ -71,6 +71,9 @@ enum JoinProjectList {
   kLeftItemOperators,
   kRightItemOperators,
   kSharedOperators,
+  kLeftShown,  // this and the next two: see plan_encoder()
+  kRightShown,
+  kSharedShown,
   kStates,
   kInputs,
   kSums

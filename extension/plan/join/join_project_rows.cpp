@@ -6,6 +6,7 @@
 
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/row_reader.h"
+#include "extension/plan/join/run_node.h"
 #include "extension/server/device_use.h"
 #include "extension/streams/pair_stream.h"
 #include "pairs/grouped_run.h"
@@ -75,9 +76,10 @@ class JoinProjectStream final : public PairRowStream<Call> {
 /// Reads what a lookup says: its first column is the key, the others are numbered as tuples. Without others, all keys
 /// are one group, and `found` stays nullptr.
 /// @param code  the kind of what is looked up @return whether memory was enough
-bool read_lookup(PlanState* plan, KeyKind key, KeyKind code, List* operators, PlanState* parent, MemoryContext context,
-                 RunCall& call, ItemGroups& groups, TupleCodes*& found) {
-  if (operators != NIL) found = tuple_codes_create(context, parent, ExecGetResultType(plan), 1, operators, call.meter);
+bool read_lookup(PlanState* plan, KeyKind key, KeyKind code, List* operators, const List* shown, PlanState* parent,
+                 MemoryContext context, RunCall& call, ItemGroups& groups, TupleCodes*& found) {
+  if (operators != NIL)
+    found = tuple_codes_create(context, parent, ExecGetResultType(plan), 1, operators, shown, call.meter);
   while (const TupleTableSlot* const row = next_slot(plan, 1 + list_length(operators))) {
     if (row->tts_isnull[0]) continue;
     const int64_t item = own_key(key, row->tts_values[0]);
@@ -141,6 +143,7 @@ bool rank_groups(const TupleCodes& found, int value, MemoryContext context, Memo
 template <typename Call>
 bool read_lookups(JoinProjectInputs& inputs, Call& call, MemoryContext context) {
   constexpr JoinProjectList kOperators[] = {kLeftItemOperators, kRightItemOperators, kSharedOperators};
+  constexpr JoinProjectList kShown[] = {kLeftShown, kRightShown, kSharedShown};
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number) {
     if (inputs.spec.looked_up(number).lookup == Lookup::kOfLeft) inputs.found[number] = inputs.found[0];
     if (inputs.lookups[number] == nullptr) continue;
@@ -148,8 +151,9 @@ bool read_lookups(JoinProjectInputs& inputs, Call& call, MemoryContext context) 
     const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
     const KeyKind code = number < 2 ? inputs.spec.side(number).item : inputs.spec.side(0).key;
     const bool enough = read_lookup(inputs.lookups[number], inputs.spec.looked_up(number).lookup_key, code,
-                                    static_cast<List*>(list_nth(inputs.lists, kOperators[number])), inputs.parent, context,
-                                    call, *call.groups[number], inputs.found[number]);
+                                    static_cast<List*>(list_nth(inputs.lists, kOperators[number])),
+                                    static_cast<List*>(list_nth(inputs.lists, kShown[number])), inputs.parent, context, call,
+                                    *call.groups[number], inputs.found[number]);
     MemoryContextSwitchTo(caller);
     if (!enough) return false;
   }
@@ -209,16 +213,7 @@ bool read_inputs(JoinProjectInputs& inputs, Call& call, MemoryContext context) {
   for (int number = 0; number < spec.inputs(); ++number) {
     const JoinProjectSpec::Side& side = spec.sides[number];
     PlanState* const plan = inputs.plans[number];
-    const auto encoder = [&](KeyKind kind, int first, JoinProjectList operators, bool null_is_key) {
-      return plan_encoder(kind, first, static_cast<List*>(list_nth(inputs.lists, operators)), null_is_key, inputs.parent,
-                          ExecGetResultType(plan), context, call.meter);
-    };
-    // Both inputs share the ids of keys.
-    if (number == 0 || is_own_key(side.key)) encoders[0] = encoder(side.key, 0, kKeyOperators, false);
-    encoders[1] =
-        encoder(side.item, side.keys, number == 0 ? kLeftItemOperators : kRightItemOperators, side.null_items != 0);
-    inputs.items[number] = static_cast<KeyEncoder*>(palloc(sizeof(KeyEncoder)));
-    *inputs.items[number] = encoders[1];
+    make_encoders(inputs, number, context, call.meter, encoders);
     RowLogSink sink{&*call.logs[number], &call.progress, true};
     const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
     const int wanted = side.keys + side.codes;
@@ -311,6 +306,28 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
 }
 
 }  // namespace
+
+void make_encoders(JoinProjectInputs& inputs, int number, MemoryContext context, MemoryMeter& meter,
+                   KeyEncoder encoders[2]) {
+  const JoinProjectSpec::Side& side = inputs.spec.sides[number];
+  const auto list = [&](JoinProjectList which) { return static_cast<List*>(list_nth(inputs.lists, which)); };
+  const auto encoder = [&](KeyKind kind, int first, JoinProjectList operators, const List* shown, bool null_is_key) {
+    return plan_encoder(kind, first, list(operators), shown, null_is_key, inputs.parent,
+                        ExecGetResultType(inputs.plans[number]), context, meter);
+  };
+  if (number == 0 || is_own_key(side.key)) encoders[0] = encoder(side.key, 0, kKeyOperators, NIL, false);
+  encoders[1] = encoder(side.item, side.keys, number == 0 ? kLeftItemOperators : kRightItemOperators,
+                        list(number == 0 ? kLeftShown : kRightShown), side.null_items != 0);
+  inputs.items[number] = static_cast<KeyEncoder*>(palloc(sizeof(KeyEncoder)));
+  *inputs.items[number] = encoders[1];
+}
+
+const char* why_not_read(const JoinProjectInputs& inputs) {
+  bool differ = false;
+  for (const KeyEncoder* const items : inputs.items) differ |= items != nullptr && looks_differ(*items);
+  for (const TupleCodes* const found : inputs.found) differ |= found != nullptr && found->looks_differ;
+  return differ ? kForLooks : kForWantOfMemory;
+}
 
 JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context) {
   return inputs.spec.self_join ? open_self_join(inputs, bounds, context) : open_two_inputs(inputs, bounds, context);

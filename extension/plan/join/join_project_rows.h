@@ -27,6 +27,13 @@ struct JoinProjectInputs {
   TupleCodes* found[JoinProjectSpec::kLookups];   // output: what the lookups say, by group
 };
 
+/// Makes the encoders of the keys and the items of an input; those of the items are an output, too.
+/// @param[in,out] encoders  both inputs share the numbers of keys
+void make_encoders(JoinProjectInputs& inputs, int number, MemoryContext context, MemoryMeter& meter, KeyEncoder encoders[2]);
+
+/// Why a run gave up that could not read its inputs. @return for RunNode::why_plain
+const char* why_not_read(const JoinProjectInputs& inputs);
+
 /// The pairs as codes, or as groups of codes. A self-join without groups returns each pair once, its items in either
 /// order; otherwise the left item comes first.
 struct JoinProjectRows {

@@ -249,21 +249,12 @@ struct FactorSink {
 };
 
 Reading read_side(JoinProjectInputs& inputs, SumsCall& call, MemoryContext context, RunningSums& sums, int number,
-                  KeyEncoder& key) {
+                  KeyEncoder encoders[2]) {
   const JoinProjectSpec& spec = inputs.spec;
   const JoinProjectSpec::Side& side = spec.sides[number];
   PlanState* const plan = inputs.plans[number];
   const TupleDesc row = ExecGetResultType(plan);
-  const auto encoder = [&](KeyKind kind, int first, JoinProjectList operators, bool null_is_key) {
-    return plan_encoder(kind, first, static_cast<List*>(list_nth(inputs.lists, operators)), null_is_key, inputs.parent, row,
-                        context, call.meter);
-  };
-  // Both inputs share the ids of keys.
-  if (number == 0 || is_own_key(side.key)) key = encoder(side.key, 0, kKeyOperators, false);
-  const KeyEncoder item =
-      encoder(side.item, side.keys, number == 0 ? kLeftItemOperators : kRightItemOperators, side.null_items != 0);
-  inputs.items[number] = static_cast<KeyEncoder*>(palloc(sizeof(KeyEncoder)));
-  *inputs.items[number] = item;
+  make_encoders(inputs, number, context, call.meter, encoders);
   const int first = side.keys + side.codes;
   auto* const columns = static_cast<FactorColumn*>(palloc(sizeof(FactorColumn) * Max(side.factors, 1)));
   bool has_numerics = false;
@@ -292,11 +283,11 @@ Reading read_side(JoinProjectInputs& inputs, SumsCall& call, MemoryContext conte
                   make_numbers(2 * side.factors),
                   make_numbers(taken.count),
                   has_numerics ? AllocSetContextCreate(context, "batmap factors", ALLOCSET_SMALL_SIZES) : nullptr};
-  const KeyEncoder encoders[] = {key, item};
   TableRows pages;
   const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
   const bool reads_pages = may_read_pages && find_table_rows(plan, encoders, pages, first, side.factors);
-  const Reading result = reads_pages ? sink.read_pages(pages) : sink.read_rows(plan, key, item, first + side.factors);
+  const Reading result =
+      reads_pages ? sink.read_pages(pages) : sink.read_rows(plan, encoders[0], encoders[1], first + side.factors);
   if (reads_pages) pfree(pages.scans);
   MemoryContextSwitchTo(caller);
   return result;
@@ -411,9 +402,9 @@ JoinProjectRows open_sums(JoinProjectInputs& inputs, const JoinProjectBounds& bo
   auto* const running = static_cast<RunningSums*>(palloc0(sizeof(RunningSums)));
   const auto* const specs = static_cast<const List*>(list_nth(inputs.lists, kSums));
   find_products(specs, *running);
-  KeyEncoder key{};
+  KeyEncoder encoders[2]{};  // of the key and of the item
   for (int number = 0; number < spec.inputs(); ++number) {
-    const Reading reading = read_side(inputs, call, context, *running, number, key);
+    const Reading reading = read_side(inputs, call, context, *running, number, encoders);
     if (reading == Reading::kNoNumbers) why = kForNumbers;
     if (reading != Reading::kDone) return {};
   }

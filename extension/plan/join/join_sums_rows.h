@@ -11,7 +11,7 @@ namespace batmap::pg {
 struct RunningSums;
 
 /// @param[out] sums  of the current row; lives in `context`
-/// @param[out] why   the plain plan must answer, if no stream is returned
+/// @param[out] why   set if no stream is returned because of the numbers
 JoinProjectRows open_sums(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context,
                           const RunningSums*& sums, const char*& why);
 

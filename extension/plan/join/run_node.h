@@ -31,6 +31,7 @@ struct RunNode {
 
 /// For RunNode::why_plain.
 inline constexpr char kForWantOfMemory[] = "for want of memory";
+inline constexpr char kForLooks[] = "because values that are equal look different, as 1.0 and 1.00 do";
 
 /// @tparam State  a RunNode
 template <typename State>

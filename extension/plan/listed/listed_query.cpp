@@ -174,9 +174,9 @@ Node* equal_in_part(const InPart& in, Node* expression) {
       found |= equal(value, expression);
       if (!bms_is_empty(member->em_relids) && bms_is_subset(member->em_relids, in.part)) others = lappend(others, value);
     }
-    if (!found || !equal_is_same(expression)) continue;
+    if (!found || !equal_values_look_same(expression)) continue;
     foreach (element, others)
-      if (exprType(node_of(lfirst(element))) == exprType(expression) && equal_is_same(node_of(lfirst(element))))
+      if (exprType(node_of(lfirst(element))) == exprType(expression) && equal_values_look_same(node_of(lfirst(element))))
         return node_of(lfirst(element));
   }
   return nullptr;
@@ -301,7 +301,7 @@ struct OutputCheck {
 bool is_code(const PlannerInfo* root, Relids relids, const List* codes, Node* expression) {
   if (list_length(codes) != 1) return false;
   Node* const code = node_of(linitial(codes));
-  if (!equal_is_same(expression) || !equal_is_same(code)) return false;
+  if (!equal_values_look_same(expression) || !equal_values_look_same(code)) return false;
   if (equal(code, expression) || equal(code, as_int8(expression))) return true;
   return exprType(code) == exprType(expression) && are_equivalent(root, code, expression, relids);
 }

@@ -98,7 +98,7 @@ bool read_list(ListedInputs& inputs, ListedCall& call, MemoryContext context) {
   const JoinProjectSpec::Side& list = inputs.spec.list;
   const TupleDesc columns = ExecGetResultType(inputs.list);
   const auto encoder = [&](KeyKind kind, int first, ListedList operators, bool null_is_key = false) {
-    return plan_encoder(kind, first, static_cast<List*>(list_nth(inputs.lists, operators)), null_is_key, inputs.parent,
+    return plan_encoder(kind, first, static_cast<List*>(list_nth(inputs.lists, operators)), NIL, null_is_key, inputs.parent,
                         columns, context, call.meter);
   };
   inputs.codes[0] = encoder(list.key, 0, kListedLeftCodes);
@@ -127,7 +127,7 @@ bool read_inputs(ListedInputs& inputs, ListedCall& call, MemoryContext context) 
     PlanState* const plan = inputs.plans[number];
     // Both inputs share the numbers of keys.
     if (number == 0)
-      key = plan_encoder(side.key, 0, static_cast<List*>(list_nth(inputs.lists, kListedKeys)), false, inputs.parent,
+      key = plan_encoder(side.key, 0, static_cast<List*>(list_nth(inputs.lists, kListedKeys)), NIL, false, inputs.parent,
                          ExecGetResultType(plan), context, call.meter);
     const KeyEncoder encoders[2] = {key, at_column(inputs.codes[number], side.keys)};
     RowLogSink sink{&*call.inputs[number], &call.progress, true};

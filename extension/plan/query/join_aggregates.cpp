@@ -41,42 +41,6 @@ struct InputWalk {
   Node* input;  // the whole expression
 };
 
-}  // namespace
-
-bool equal_is_same(Node* expression) {
-  int32 modifier = exprTypmod(expression);
-  const Oid type = getBaseTypeAndTypmod(exprType(expression), &modifier);
-  switch (type) {
-    case BPCHAROID:                         // with as many blanks
-    case NUMERICOID: return modifier >= 0;  // with as many digits behind the point
-    case BITOID:
-    case BOOLOID:
-    case BYTEAOID:
-    case CASHOID:
-    case CHAROID:
-    case CIDROID:
-    case DATEOID:
-    case INETOID:
-    case INT2OID:
-    case INT4OID:
-    case INT8OID:
-    case MACADDROID:
-    case NAMEOID:
-    case OIDOID:
-    case TEXTOID:
-    case TIMEOID:
-    case TIMESTAMPOID:
-    case TIMESTAMPTZOID:
-    case TIMETZOID:
-    case UUIDOID:
-    case VARBITOID:
-    case VARCHAROID: return true;
-    default: return get_typtype(type) == TYPTYPE_ENUM;
-  }
-}
-
-namespace {
-
 /// Makes the columns that an expression reads items. The expression itself is computed for rows of pairs only, because its
 /// condition may keep it from errors. @return true (stop) where that cannot be done
 bool add_columns(Node* node, void* arg) {
@@ -85,7 +49,7 @@ bool add_columns(Node* node, void* arg) {
   const bool is_known = is_item(*walk->query, node);
   if (is_known || IsA(node, Var)) {
     // One value stands for all that are equal to it.
-    if (node != walk->input && !equal_is_same(node)) return true;
+    if (node != walk->input) walk->query->looked_at = list_append_unique(walk->query->looked_at, node);
     if (is_known) return false;
     walk->query->finer = true;
     return side_of(walk->root, *walk->query, node) < 0 || !add_item(walk->root, *walk->query, node, kOnlyCompared);

@@ -25,9 +25,6 @@ enum class AggregateState : int {
 
 AggregateState state_of(const Aggref* aggregate);
 
-/// Are equal values of an expression the same in every respect? Another one may tell 1.0 from 1.00, or 1 month from 30 days.
-bool equal_is_same(Node* expression);
-
 /// Reads the argument or the condition of an aggregate; the columns that it reads become items where they are none.
 /// @return whether the node can compute it
 bool read_aggregate_input(PlannerInfo* root, JoinProjectQuery& query, Node* input);

@@ -239,14 +239,6 @@ bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
     if (!is_plain(expression)) return query.refuse(Refusal::kVolatileHaving, expression);
     if (is_unknown(expression, &check)) return false;
   }
-  // One value stands for all that are equal to it, also in other groups.
-  for (const JoinProjectSide& side : query.sides) {
-    const ListCell* ref;
-    forboth(cell, side.items, ref,
-            side.item_refs) if (lfirst_int(ref) != kOnlyCompared &&
-                                !equal_is_same(node_of(lfirst(cell)))) return query.refuse(Refusal::kGroupLooks,
-                                                                                           lfirst(cell));
-  }
   if (query.finer && query.adds_up) return query.refuse(Refusal::kFinerSums);
   if (query.finer && query.counting == JoinProjectCount::kKeys) return query.refuse(Refusal::kFinerKeys);
   return true;

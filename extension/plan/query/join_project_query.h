@@ -58,6 +58,7 @@ struct JoinProjectQuery {
   bool rows_repeat;         // rows may repeat, and that changes the counts
   bool finer;               // the server combines the node's groups, which may be finer, by their aggregates' states
   List* aggregates;         // Aggref, each once
+  List* looked_at;          // items and columns that become items: an aggregate computes an expression of them
   bool adds_up;             // the engine sums products of factors (join_sums.h)
   List* sums;               // then, ints for each aggregate: SumSpec; the next three lists are empty
   List* states;             // int for each: AggregateState

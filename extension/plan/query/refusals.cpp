@@ -31,8 +31,6 @@ constexpr RefusalText kTexts[] = {
     {"a grouped expression reads both sides", "Group by an expression of each side; compute the rest in an outer query."},
     {"a grouped expression has no equality that can be hashed, or a nondeterministic collation",
      "Group by the expression in another type or collation."},
-    {"equal values of a grouped expression may differ, as 1.0 and 1.00 do",
-     "Give numbers a fixed scale, such as numeric(12, 2), or group by the value as text."},
     {"a grouped expression is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},
     {"a condition between the sides is neither an equality nor a comparison of two values",
      "Move it to an outer query, or into a subquery of one side."},
@@ -44,8 +42,7 @@ constexpr RefusalText kTexts[] = {
     {"the select list contains a subquery", "Move it to an outer query."},
     {"an expression of the select list can be computed from single rows only", "Move it to an outer query."},
     {"the node does not know the aggregate", "Compute it in a query of its own, and join the two."},
-    {"the argument or condition of an aggregate is volatile, contains a subquery, or reads a column of which equal values "
-     "may differ, as 1.0 and 1.00 do",
+    {"the argument or condition of an aggregate is volatile or contains a subquery",
      "Compute it before the join, in a materialized subquery."},
     {"a sum is answered if its argument reads one side, or is a product of integers or numerics of one side each, and "
      "each condition of FILTER reads one side",

@@ -22,7 +22,6 @@ enum class Refusal : int {
   kVolatileClause,
   kGroupReadsBoth,
   kGroupEquality,
-  kGroupLooks,
   kGroupVolatile,
   kClause,
   kOneCall,
