@@ -22,6 +22,9 @@ constexpr uint32_t kStagedKeys = 20;                  // key planes that are cop
 constexpr uint32_t kLookAfterKeys = 8;                // key planes after which a warp leaves a pair if nothing matches
 constexpr uint32_t kPieces = 4;                       // of 128 slots, in a plane of a block
 constexpr uint64_t kWordsAtOnce = uint64_t{1} << 35;  // words of planes compared between two looks at the stop token
+constexpr uint64_t kBytesAtOnce = uint64_t{1} << 35;  // the same for given pairs, if they are read once for each
+constexpr uint32_t kFewestPairs = 128;                // at once
+constexpr uint32_t kMaxStash = 1024;  // elements: one thread looks all of them up. Sets that nobody has made up have a few
 
 /// A set on the device.
 struct DeviceSet {
@@ -38,9 +41,17 @@ struct BatmapSets {
 
   __device__ uint32_t stash_size(uint32_t set) const { return stash_begin[set + 1] - stash_begin[set]; }
   __device__ bool in_stash(uint32_t set, uint64_t x) const {
-    for (uint32_t i = stash_begin[set]; i < stash_begin[set + 1]; ++i)
-      if (stash[i] == x) return true;
-    return false;
+    uint32_t at = stash_begin[set];
+    uint32_t last = stash_begin[set + 1];
+    const uint32_t end = last;
+    while (at < last) {
+      const uint32_t middle = at + (last - at) / 2;
+      if (stash[middle] < x)
+        at = middle + 1;
+      else
+        last = middle;
+    }
+    return at < end && stash[at] == x;
   }
   template <int kTable>
   __device__ bool in_table(const DeviceSet& set, uint64_t x) const {
@@ -297,6 +308,8 @@ class BatmapForm final : public PairForm {
       begin[set + 1] = begin[set] + (uint64_t{3} << (sets[set].range_bits - 9)) * (sets[set].key_bits + 2) * 16;
       max_keys_ = std::max(max_keys_, sets[set].key_bits);
       supports_[set] = static_cast<uint32_t>(given.cardinality[set]);
+      if (given.stash_begin[set + 1] - given.stash_begin[set] > kMaxStash)
+        throw DeviceError{AcceleratorStatus::kDeclined, "a set has too many elements outside of its tables"};
       // A side of a tile ends after kTileSets sets, where the shape changes, and at the last leading set.
       if (set == 0 || set - groups_.back() == kTileSets || sets[set].range_bits != range_bits_.back() ||
           set == job.leading) {
@@ -332,10 +345,10 @@ class BatmapForm final : public PairForm {
   void build(uint32_t* supports, Lane&) override { std::copy(supports_.begin(), supports_.end(), supports); }
 
   void count(const WantedOnDevice& wanted, const FoundPairs& found, Lane& lane) override {
-    const uint32_t staged = std::min(max_keys_, kStagedKeys);
+    const auto room = static_cast<uint32_t>(allow_shared_memory<count_batmap_tiles>() / (2 * sizeof(uint4)));
+    const uint32_t staged = std::min({max_keys_, kStagedKeys, room / (2 * kTileSets) - 2});
     const size_t shared = 2 * stage_pieces(staged) * sizeof(uint4);
-    check(cudaFuncSetAttribute(count_batmap_tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-          "raising the shared memory of a kernel");
+    const size_t fewest_tiles = 2 * multiprocessor_count();  // run at the same time
     std::vector<BatmapTile> tiles;
     uint64_t words = 0;
     const auto flush = [&] {
@@ -359,10 +372,16 @@ class BatmapForm final : public PairForm {
         const uint32_t range = range_bits_[groups_[column]];
         words +=
             (uint64_t{3} << range) / 32 * std::min<uint64_t>(width_ - range + 2, kStagedKeys + 2) * kTileSets * kTileSets;
-        if (words >= kWordsAtOnce) flush();
+        if (words >= kWordsAtOnce && tiles.size() >= fewest_tiles) flush();
       }
     }
     flush();
+  }
+
+  size_t pairs_at_once() const override {
+    const uint32_t range = range_bits_.back();
+    const uint64_t bytes = (uint64_t{3} << range) / 8 * (width_ - range + 2);  // of the largest set
+    return std::clamp<uint64_t>(kBytesAtOnce / (2 * bytes), kFewestPairs, PairForm::pairs_at_once());
   }
 
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool, uint32_t* counts, cudaStream_t stream) override {

@@ -17,9 +17,9 @@ using namespace cuda;
 namespace {
 
 constexpr size_t kStagedRows = PinnedBlock::kBytes / 8;
-constexpr size_t kMaxStagings = PinnedBlock::kMaxKept;  // bench/device_pairs.cpp, part staging
+constexpr size_t kMaxStagings = PinnedBlock::kMaxOfJob;  // bench/device_pairs.cpp, part staging
 constexpr uint64_t kFirstRoom = uint64_t{1} << 20;  // pairs that a lane has room for at first, if there are so many: 40 MB
-constexpr int kLanes = 2;
+constexpr int kLanes = 4;  // while one is in its kernel, the others send and receive
 constexpr int kThreads = 256;
 
 /// Turns sorted keys and counts into pairs.
@@ -85,14 +85,17 @@ class DevicePairs::CountingLane {
  public:
   /// @param max_pairs  of the whole job
   CountingLane(Device& device, const StopToken& stop, DeviceBudget& of_job, int column_bits, uint64_t max_pairs)
-      : device(device), lane(stop, of_job), size_(lane.budget, 1), column_bits_(column_bits) {
-    make_room(std::clamp<uint64_t>(max_pairs, 1, kFirstRoom));
-  }
+      : device(device),
+        lane(stop, of_job),
+        size_(lane.budget, 1),
+        column_bits_(column_bits),
+        first_room_(std::clamp<uint64_t>(max_pairs, 1, kFirstRoom)) {}
 
   /// @return the milliseconds of the kernels
   double count(PairForm& form, const WantedOnDevice& wanted, int key_bits, const DevicePairSink& sink) {
     double ms = 0;
     unsigned long long size = 0;
+    if (capacity_ == 0) make_room(first_room_);
     for (;;) {
       check(cudaMemsetAsync(size_.data(), 0, sizeof size, lane.stream), "clearing a counter");
       start_.record(lane.stream);
@@ -150,6 +153,7 @@ class DevicePairs::CountingLane {
   int column_bits_;
   Event start_;
   Event end_;
+  uint64_t first_room_;
   uint64_t capacity_ = 0;  // pairs
   DeviceArray<uint64_t> keys_[2];
   DeviceArray<uint32_t> counts_[2];
@@ -403,6 +407,11 @@ void DevicePairs::build(uint32_t* supports) {
     device->items.reset();
     count_all(*device, supports);
   }
+  // All rows have arrived.
+  open_slots_.clear();
+  sent_slots_.clear();
+  slots_.clear();
+  slot_count_ = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     for (std::unique_ptr<Device>& device : devices_) {
       use_device(device->index);

@@ -33,6 +33,8 @@ bool has_pool(int device) {
     check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for a memory pool");
     uint64_t kept = kKeptBytes;
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "setting up a memory pool");
+    int waits = 0;  // of a stream for another one, to get the memory that was freed there
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &waits), "setting up a memory pool");
   }
   is_asked[at] = true;
   return has_pools[at] = found != 0;

@@ -44,6 +44,27 @@ inline uint32_t multiprocessor_count() {
   return static_cast<uint32_t>(count);
 }
 
+/// Lets a kernel have as much dynamic shared memory as a block of the current device can. All jobs of the process share this bound,
+/// so a job must not set it to what it needs: another one may be about to launch the kernel with more. @return the bytes
+template <auto kKernel>
+size_t allow_shared_memory() {
+  static std::atomic<int> allowed[kMaxDevices];  // 0: not set yet
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  std::atomic<int>& bytes = allowed[device % static_cast<int>(kMaxDevices)];
+  if (bytes == 0) {
+    int all = 0;
+    cudaFuncAttributes own{};
+    check(cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
+    check(cudaFuncGetAttributes(&own, kKernel), "asking for the shared memory of a kernel");
+    const int dynamic = all - static_cast<int>(own.sharedSizeBytes);
+    check(cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic),
+          "raising the shared memory of a kernel");
+    bytes = dynamic;
+  }
+  return static_cast<size_t>(bytes);
+}
+
 /// What all jobs of the process have on each device, and may have.
 struct ProcessMemory {
   std::atomic<uint64_t> limit{UINT64_MAX};

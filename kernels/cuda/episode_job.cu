@@ -137,24 +137,26 @@ class DeviceEpisodes::Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Copies values into blocks, converted to Sent. @param queue_reading  (const Sent* block, size_t first,
+  /// Copies values into blocks, converted to Sent. @param last  the largest value that is taken over: the session may change values
+  /// after they were checked @param queue_reading  (const Sent* block, size_t first,
   /// size_t size) queues what reads values [first, first + size) out of a block
   template <typename Sent, typename Value, typename Reading>
-  void send(const Value* values, size_t size, Reading queue_reading) {
+  void send(const Value* values, size_t size, Value last, Reading queue_reading) {
     constexpr size_t kMax = PinnedBlock::kBytes / sizeof(Sent);
     for (size_t first = 0; first < size; first += kMax) {
       const size_t now = std::min(kMax, size - first);
       Borrowed slot(*this);
       slot->sent.wait();
       auto* const block = reinterpret_cast<Sent*>(slot->block.data());
-      std::transform(values + first, values + first + now, block, [](Value value) { return static_cast<Sent>(value); });
+      std::transform(values + first, values + first + now, block,
+                     [last](Value value) { return static_cast<Sent>(std::clamp<Value>(value, 0, last)); });
       queue_reading(block, first, now);
       slot->sent.record(stream_);
     }
   }
 
  private:
-  static constexpr size_t kMaxSlots = PinnedBlock::kMaxKept / 2;
+  static constexpr size_t kMaxSlots = PinnedBlock::kMaxOfJob / 2;
 
   struct Slot {
     PinnedBlock block;
@@ -311,19 +313,20 @@ void DeviceEpisodes::send(uint64_t axis, DeviceEventArray array, uint64_t first,
     };
   };
   if (array == DeviceEventArray::kSymbols) {
-    staging_->send<uint32_t>(static_cast<const uint32_t*>(values), size, copy_to(to.symbols.data() + first));
+    staging_->send<uint32_t>(static_cast<const uint32_t*>(values), size, UINT32_MAX, copy_to(to.symbols.data() + first));
     return;
   }
   int64_t* const times = (array == DeviceEventArray::kTimes ? to.times : to.list_times).data() + first;
   if (!to.is_narrow()) {
-    staging_->send<int64_t>(static_cast<const int64_t*>(values), size, copy_to(times));
+    staging_->send<int64_t>(static_cast<const int64_t*>(values), size, to.last_time(), copy_to(times));
     return;
   }
-  staging_->send<uint32_t>(static_cast<const int64_t*>(values), size, [&](const uint32_t* block, size_t at, size_t now) {
-    const auto narrow = static_cast<uint32_t>(now);
-    widen<<<(narrow + kWidenThreads - 1) / kWidenThreads, kWidenThreads, 0, stream_>>>(block, narrow, times + at);
-    check_launch("widen");
-  });
+  staging_->send<uint32_t>(
+      static_cast<const int64_t*>(values), size, to.last_time(), [&](const uint32_t* block, size_t at, size_t now) {
+        const auto narrow = static_cast<uint32_t>(now);
+        widen<<<(narrow + kWidenThreads - 1) / kWidenThreads, kWidenThreads, 0, stream_>>>(block, narrow, times + at);
+        check_launch("widen");
+      });
 }
 
 void DeviceEpisodes::wait() {
@@ -631,6 +634,8 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
     job.end_path = end_paths_.grown_to(budget_, ends);
     job.rank = ranks_.grown_to(budget_, ends);
     check(cudaMemsetAsync(job.rank, 0, ends * sizeof(uint32_t), stream_), "clearing ranks");
+    // A machine that is stopped leaves the others as they are, and they are indexes.
+    check(cudaMemsetAsync(job.end_path, 0, ends * sizeof(MachinePath), stream_), "clearing paths");
   }
   job.counts = counts_.grown_to(budget_, episodes);
   job.stop = queue_->stop_flag();

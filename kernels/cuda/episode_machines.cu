@@ -205,8 +205,7 @@ void map_segments(const EpisodeMachines& machines, cudaStream_t stream) {
   const uint32_t threads = std::clamp((all + kMinBlocks - 1) / kMinBlocks, 1u, uint32_t{kMachineThreads});
   const size_t bytes =
       machines.state != nullptr ? 0 : machine_words(machines.length, machines.ring) * sizeof(int64_t) * threads;
-  check(cudaFuncSetAttribute(map, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "asking for shared memory");
+  allow_shared_memory<map>();
   map<<<(all + threads - 1) / threads, threads, bytes, stream>>>(machines);
   check_launch("map");
 }

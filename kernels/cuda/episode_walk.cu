@@ -89,8 +89,7 @@ __global__ void walk(EpisodeWalks job) {
 
 void walk_frontiers(const EpisodeWalks& walks, cudaStream_t stream) {
   const size_t bytes = kWarps * kWalkBytesASymbol * walks.symbol_count;
-  check(cudaFuncSetAttribute(walk, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "asking for shared memory");
+  allow_shared_memory<walk>();
   walk<<<(walks.segments + kWarps - 1) / kWarps, 32 * kWarps, bytes, stream>>>(walks);
   check_launch("walk");
 }

@@ -209,8 +209,7 @@ class HorizontalForm final : public PairForm {
     const uint32_t passes = (columns + std::min(kColumnsAPass, room) - 1) / std::min(kColumnsAPass, room);
     const uint32_t pass_columns = (columns + passes - 1) / passes;
     const int shared = static_cast<int>(pass_columns * sizeof(uint32_t));
-    check(cudaFuncSetAttribute(count_items, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-          "raising the shared memory of a kernel");
+    allow_shared_memory<count_items>();
     int blocks_each = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, count_items, kThreads, static_cast<size_t>(shared)),
           "asking for occupancy");

@@ -34,11 +34,14 @@ PinnedBlock::PinnedBlock() {
 }
 
 PinnedBlock::~PinnedBlock() {
-  const std::lock_guard lock(kept_mutex);
-  if (kept_count < kMaxKept)
-    kept[kept_count++] = data_;
-  else
-    cudaFreeHost(data_);
+  {
+    const std::lock_guard lock(kept_mutex);
+    if (kept_count < kMaxKept) {
+      kept[kept_count++] = data_;
+      return;
+    }
+  }
+  cudaFreeHost(data_);  // waits for all streams
 }
 
 void pin(int device, void* memory, size_t bytes) {
@@ -50,8 +53,11 @@ void pin(int device, void* memory, size_t bytes) {
 }
 
 void unpin(void* memory) {
-  const std::unique_lock lock(pinned_mutex);
-  if (pinned.erase(static_cast<const std::byte*>(memory)) > 0) cudaHostUnregister(memory);
+  {
+    const std::unique_lock lock(pinned_mutex);
+    if (pinned.erase(static_cast<const std::byte*>(memory)) == 0) return;
+  }
+  cudaHostUnregister(memory);  // waits for all streams
 }
 
 bool is_pinned(const void* from, size_t bytes) {

@@ -14,7 +14,8 @@ namespace batmap::cuda {
 class PinnedBlock {
  public:
   static constexpr size_t kBytes = size_t{1} << 20;
-  static constexpr size_t kMaxKept = 32;
+  static constexpr size_t kMaxKept = 64;
+  static constexpr size_t kMaxOfJob = 32;
 
   PinnedBlock();
   PinnedBlock(const PinnedBlock&) = delete;

@@ -9,6 +9,10 @@
 
 namespace batmap::process::host {
 
+namespace {
+constexpr int64_t kMaxTime = int64_t{1} << 62;  // sums of two do not overflow
+}  // namespace
+
 void Host::call_episodes(Channel& channel, const Request& request, Arrays arrays, Reply& reply) {
   const DeviceEpisodeApi& api = *api_->episodes;
   if (request.op == Op::kOpenEpisodes) {
@@ -20,7 +24,7 @@ void Host::call_episodes(Channel& channel, const Request& request, Arrays arrays
     for (uint64_t k = 0; k < axes; ++k) {
       const auto [events, symbols, last_time, reach] = words[k];
       require(events >= 0 && events <= int64_t{UINT32_MAX} && symbols >= 0 && symbols < int64_t{UINT32_MAX} &&
-                  last_time >= 0 && reach >= 0,
+                  last_time >= 0 && last_time < kMaxTime && reach >= 0 && reach < kMaxTime,
               "an axis");
       const auto* const begin = arrays.next<uint32_t>(static_cast<uint64_t>(symbols) + 1);
       // Copied first: what is checked must not change any more.

@@ -14,17 +14,20 @@ namespace batmap::process::host {
 
 namespace {
 
-/// Parts of a known length become vector instructions.
-uint32_t largest(std::span<const uint32_t> values) {
+/// Are all values at most `last`? Parts of a known length become vector instructions, also where these compare no unsigned
+/// numbers: `last - value` has the highest bit where the value is larger, if neither has it.
+bool are_at_most(uint32_t last, std::span<const uint32_t> values) {
   constexpr size_t kPart = 1024;
+  constexpr uint32_t kHighest = uint32_t{1} << 31;
+  if (last >= kHighest) return std::all_of(values.begin(), values.end(), [&](uint32_t value) { return value <= last; });
   uint32_t found = 0;
   for (; values.size() >= kPart; values = values.subspan(kPart)) {
     uint32_t of_part = 0;
-    for (size_t i = 0; i < kPart; ++i) of_part = std::max(of_part, values[i]);
-    found = std::max(found, of_part);
+    for (size_t i = 0; i < kPart; ++i) of_part |= values[i] | (last - values[i]);
+    found |= of_part;
   }
-  for (const uint32_t value : values) found = std::max(found, value);
-  return found;
+  for (const uint32_t value : values) found |= value | (last - value);
+  return (found & kHighest) == 0;
 }
 
 }  // namespace
@@ -37,7 +40,8 @@ void Host::add_rows(Channel& channel, const Request& request, Job& job, Reply& r
   require(request.has_file == 0 && job.rows.fetch_add(rows) + rows <= about.rows, "more rows than were announced");
   const auto* const tids = reinterpret_cast<const uint32_t*>(channel.area());
   const uint32_t* const items = tids + kAreaRows;
-  require(rows == 0 || (largest({tids, rows}) < about.tid_slots && largest({items, rows}) < about.items),
+  require(rows == 0 || (about.tid_slots > 0 && are_at_most(about.tid_slots - 1, {tids, rows}) &&
+                        are_at_most(about.items - 1, {items, rows})),
           "a row is outside of the job");
   note_bytes(channel, about.devices[0], rows * 2 * sizeof(uint32_t));
   reply.status = api_->add_rows(static_cast<DevicePairs*>(job.handle), tids, items, rows, &reply.why);
@@ -170,7 +174,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
               "no list is counted");
       const auto* const a = arrays.next<uint32_t>(size);
       const auto* const b = arrays.next<uint32_t>(size);
-      require(size == 0 || (largest({a, size}) < about.items && largest({b, size}) < about.items),
+      require(are_at_most(about.items - 1, {a, size}) && are_at_most(about.items - 1, {b, size}),
               "a pair is outside of the job");
       if (request.has_file == 0) note_bytes(channel, about.devices[0], request.bytes);
       auto* const counts = reinterpret_cast<uint32_t*>(channel.answer(size * sizeof(uint32_t)));
