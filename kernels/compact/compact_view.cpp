@@ -138,23 +138,47 @@ void BlockCursor::seek(uint64_t key) {
   data_ = set_->begin_ + set_->offset(at_);
 }
 
-size_t CompactReader::next(uint64_t* out) {
+namespace {
+
+constexpr size_t kAtOnce = 8;
+
+/// Writes the elements of an array block: eight at a time where there is room behind both ends, since most blocks are short.
+template <typename Element>
+void put_array(const std::byte* units, size_t size, Element base, Element* out, bool has_room) {
+  size_t i = 0;
+  const auto put = [&](size_t k) { out[k] = base | static_cast<Element>(load_le<uint16_t>(units + 2 * k)); };
+  if (has_room)
+    for (; i < size; i += kAtOnce)
+      for (size_t k = 0; k < kAtOnce; ++k) put(i + k);
+  else
+    for (; i < size; ++i) put(i);
+}
+
+}  // namespace
+
+template <typename Element>
+size_t CompactReader::next(Element* out) {
   if (++chunks_ % kChunksPerPoll == 0) cancel_.throw_if_requested();
   size_t count = 0;
   while (!cursor_.at_end() && count < kChunk) {
     const CompactBlock block = cursor_.block();
-    const uint64_t base = block.key << kBlockShift;
+    const auto base = static_cast<Element>(block.key << kBlockShift);
     bool done = false;
     switch (block.shape.kind) {
       case BlockKind::kArray: {
-        const auto end = static_cast<uint32_t>(std::min<size_t>(block.shape.units, at_ + (kChunk - count)));
-        while (at_ < end) out[count++] = base | block.unit(at_++);
+        const size_t size = std::min<size_t>(block.shape.units - at_, kChunk - count);
+        const std::byte* const units = block.data + 2 * size_t{at_};
+        const size_t room = (size + kAtOnce - 1) / kAtOnce * kAtOnce;
+        put_array(units, size, base, out + count,
+                  count + room <= kChunk && 2 * room <= static_cast<size_t>(set_.span().data() + set_.bytes() - units));
+        count += size;
+        at_ += static_cast<uint32_t>(size);
         done = at_ == block.shape.units;
         break;
       }
       case BlockKind::kBitmap:
         for (; at_ < kBitmapBlockWords && count <= kChunk - 64; ++at_)
-          for_each_bit(block.word(at_), [&](uint32_t bit) { out[count++] = base | 64 * at_ | bit; });
+          for_each_bit(block.word(at_), [&](uint32_t bit) { out[count++] = base | (64 * at_ | bit); });
         done = at_ == kBitmapBlockWords;
         if (!done) return count;
         break;
@@ -176,5 +200,8 @@ size_t CompactReader::next(uint64_t* out) {
   }
   return count;
 }
+
+template size_t CompactReader::next(uint64_t*);
+template size_t CompactReader::next(uint32_t*);
 
 }  // namespace batmap

@@ -145,8 +145,10 @@ class CompactReader {
   CompactReader(const CompactReader& other) = delete;
   CompactReader& operator=(const CompactReader& other) = delete;
 
+  /// @tparam Element  uint64_t, or uint32_t for the lowest bits of each
   /// @param out  room for 512 @return the number of elements; 0 means the end @throws Error{kCancelled}
-  size_t next(uint64_t* out);
+  template <typename Element>
+  size_t next(Element* out);
 
  private:
   CompactView set_;

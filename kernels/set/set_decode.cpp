@@ -16,12 +16,16 @@ constexpr uint64_t kWordsPerPoll = 8192;  // words of a bitmap, which may be zer
 
 }  // namespace
 
-size_t SetReader::next(uint64_t* out) {
+template <typename Element>
+size_t SetReader::next(Element* out) {
   const size_t count = std::min<uint64_t>(read(out), left_);
   if (count == 0 && left_ > 0) throw Error(ErrorCode::kInvalidData, "invalid batmap: fewer elements than it says");
   left_ -= count;
   return count;
 }
+
+template size_t SetReader::next(uint64_t*);
+template size_t SetReader::next(uint32_t*);
 
 size_t SetReader::read(uint64_t* out) {
   if (++chunks_ % kChunksPerPoll == 0) cancel_.throw_if_requested();
@@ -32,6 +36,14 @@ size_t SetReader::read(uint64_t* out) {
     case Container::kCompact: return compact_->next(out);
   }
   return 0;
+}
+
+size_t SetReader::read(uint32_t* out) {
+  if (set_.is_compact()) return compact_->next(out);
+  uint64_t elements[kChunkElements];
+  const size_t count = read(elements);
+  std::copy_n(elements, count, out);
+  return count;
 }
 
 size_t SetReader::next_of_array(uint64_t* out) {

@@ -24,13 +24,16 @@ class SetReader {
   }
 
   /// Reads the next chunk.
+  /// @tparam Element  uint64_t, or uint32_t for the lowest bits of each
   /// @param out  room for 512
   /// @return the number of elements; 0 means the end
   /// @throws Error{kCancelled}, Error{kInvalidData} if there are fewer than the set says
-  size_t next(uint64_t* out);
+  template <typename Element>
+  size_t next(Element* out);
 
  private:
   size_t read(uint64_t* out);
+  size_t read(uint32_t* out);
   size_t next_of_array(uint64_t* out);
   size_t next_of_bitmap(uint64_t* out);
   size_t next_of_batmap(uint64_t* out);

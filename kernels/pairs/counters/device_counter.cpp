@@ -228,12 +228,12 @@ void send_elements(const AcceleratorApi& api, DevicePairs* pairs, const SetColle
   const ExecutionOptions options = sized_for_rows(total, given);
   RowSenders senders(api, pairs, options);
   parallel_for(options, order.size(), [&](size_t item, int worker) {
-    uint64_t elements[kChunkElements];
     static_assert(kChunkElements <= kChunkRows);
     SetReader reader(sets[order[item]], best_set_kernel(), options.cancel);
-    while (const size_t rows = reader.next(elements)) {
+    for (;;) {
       const auto [tids, items] = senders.room(worker);
-      for (size_t k = 0; k < rows; ++k) tids[k] = static_cast<uint32_t>(elements[k]);
+      const size_t rows = reader.next(tids);
+      if (rows == 0) break;
       std::fill_n(items, rows, static_cast<uint32_t>(item));
       senders.add(worker, rows);
     }
