@@ -209,6 +209,11 @@ void open_rows(JoinProjectState* state) {
     state->finished = true;
     return;
   }
+  const bool rows_are_unique = state->spec.counting == JoinProjectCount::kRows && state->spec.rows_repeat == 0;
+  if (rows_are_unique && may_have_replaced_rows(state->base.ss.ps.state)) {
+    answer_by_plain(state, kForReplacedRows);
+    return;
+  }
   const MemoryContext caller = MemoryContextSwitchTo(state->context);
   JoinProjectRows rows{};
   const char* why_plain = nullptr;

@@ -22,6 +22,14 @@ Plan* plain_plan_of(const RunNode* node) { return static_cast<Plan*>(llast(scan_
 
 }  // namespace
 
+bool may_have_replaced_rows(const EState* estate) {
+  if (!IsolationUsesXactSnapshot()) return false;
+  for (Index k = 0; k < estate->es_range_table_size; ++k)
+    if (estate->es_relations[k] != nullptr && CheckRelationLockedByMe(estate->es_relations[k], RowExclusiveLock, true))
+      return true;
+  return false;
+}
+
 List* run_path_lists(List* numbers, List* expressions, List* targets, List* quals) {
   return list_make4(numbers, expressions, targets, quals);
 }

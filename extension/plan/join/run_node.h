@@ -33,6 +33,13 @@ struct RunNode {
 inline constexpr char kForWantOfMemory[] = "for want of memory";
 inline constexpr char kForLooks[] = "because values that are equal look different, as 1.0 and 1.00 do";
 
+inline constexpr char kForReplacedRows[] =
+    "because this transaction has changed a table that its snapshot may show rows of twice";
+
+/// May the snapshot have two rows of which a unique index says that there is one? So it is if somebody has deleted a row since, and
+/// this transaction has put another one in its place.
+bool may_have_replaced_rows(const EState* estate);
+
 /// @tparam State  a RunNode
 template <typename State>
 State* run_state(CustomScanState* node) {
