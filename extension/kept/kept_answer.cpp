@@ -61,21 +61,24 @@ Stored read_fresh(const KeptTable& kept, const Selection& selection, MemoryConte
   Stored stored;
   found = Problem::kNone;
   if (is_counted) {
-    bool fits = read_change(kept, work, expects);
+    // A log that does not fit may have more rows than the table.
+    const bool may_recount = !quietly && files == Files::kThese;
+    bool fits = read_change(kept, work, expects || may_recount);
+    const bool is_too_long = !fits && !expects;
     if (fits) stored = read_stored_or_none(kept, selection, context, work, expects);
-    if (!fits || !stored.fits) {
+    if (!is_too_long && (!fits || !stored.fits)) {
       found = Problem::kNoRoom;
       return {};
     }
     // Those that were locked are still there. A new one may have been read.
-    is_counted = files == Files::kAll || are_same(partitions, read_partitions(kept));
+    is_counted = !is_too_long && (files == Files::kAll || are_same(partitions, read_partitions(kept)));
     if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
   }
   if (found == Problem::kTooOld && !expects) raise_no_counts(kept);
   if (!is_counted && quietly) {
     found = Problem::kOtherFiles;
   } else if (!is_counted) {
-    work.rows.reset();
+    work.drop_rows();
     stored = recount_stored(kept, context);
   }
   return stored;

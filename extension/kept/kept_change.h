@@ -45,6 +45,13 @@ struct KeptWork : CountsWork {
   std::vector<CountsKey> lows;
   uint64_t log_rows = 0;
 
+  /// Forgets the rows that were read.
+  void drop_rows() {
+    rows.reset();
+    texts.reset();
+    log_rows = 0;
+  }
+
   std::string_view text_at(int64_t offset) const {
     size_t length;
     memcpy(&length, texts.begin() + offset, sizeof length);

@@ -233,9 +233,13 @@ int64 merge_log(const KeptTable& kept) {
   // progress stay in the log.
   const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
   PushActiveSnapshot(snapshot);
-  const bool is_counted = are_counted(kept, partitions);
+  bool is_counted = are_counted(kept, partitions);
+  // A log that does not fit into memory may have more rows than the table: these are counted again.
+  if (is_counted && !read_change(kept, *work, !IsolationUsesXactSnapshot())) {
+    work->drop_rows();
+    is_counted = false;
+  }
   if (is_counted) {
-    read_change(kept, *work);
     if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
     merge_change(kept, name, *work, snapshot);
   }

@@ -2,7 +2,7 @@
 #include "extension/kept/kept_worker.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <iterator>
 
 #include "extension/kept/kept_merge.h"
 #include "extension/kept/kept_setup.h"
@@ -22,25 +22,39 @@ constexpr int kMaxBackOff = 64;     // intervals between two tries in a database
 constexpr int kRareVisits = 10;     // intervals between two looks at a database in which no counts are kept
 constexpr int kPatience = 5;        // intervals until the launcher goes on while a worker merges
 constexpr int kMaxWorkers = 3;      // at a time
-constexpr int kMaxMerge = 10;       // intervals until the merge of one table is given up
-constexpr int kMaxSlow = 2;         // such merges of one owner in a visit: the rest of his tables are left for the next
+constexpr int kMaxMerge = 10;       // intervals that the merges of one owner may take in a visit, and that of one table
+constexpr int kMaxSlowOwners = 24;  // that are remembered of a database
 constexpr const char* kLockTimeout = "1s";
 constexpr int kInvalidDatabase = -2;  // pg_database.datconnlimit, after a DROP DATABASE that was interrupted
 
-/// What a worker says: of the merge that runs, and when it ends.
+/// Owners whose merges took too long.
+struct SlowOwners {
+  Oid owners[kMaxSlowOwners];
+  int count;
+
+  bool has(Oid owner) const { return std::find(owners, owners + count, owner) != owners + count; }
+  void add(Oid owner) {
+    if (!OidIsValid(owner) || has(owner)) return;
+    if (count == kMaxSlowOwners) std::copy(owners + 1, owners + count--, owners);  // forgets the oldest
+    owners[count++] = owner;
+  }
+};
+
+/// What a worker says while it merges.
 struct Report {
-  bool is_made;
+  bool has_ended;  // by itself
   bool has_kept_tables;
-  bool has_failed;    // a merge has failed, and none has succeeded
+  bool has_merged;
+  bool has_failed;
   Oid owner;          // of the table that is merged
   TimestampTz since;  // when this began; 0: none is
-  Oid slow_owner;     // whose merge took too long
+  SlowOwners slow;    // of this visit
 };
 
 /// What a worker is told.
 struct Order {
-  int number;      // of its report
-  Oid slow_owner;  // whose tables come last; or InvalidOid
+  int number;       // of its report
+  SlowOwners slow;  // their tables come last
 };
 static_assert(sizeof(Order) <= BGW_EXTRALEN);
 
@@ -85,9 +99,9 @@ struct Database {
   Oid oid;  // the key
   NameData name;
   bool is_there;
-  int wait;        // intervals until the next visit
-  int failures;    // visits in a row in which all merges failed
-  Oid slow_owner;  // whose merge took too long the last time
+  int wait;         // intervals until the next visit
+  int failures;     // visits in a row in which all merges failed
+  SlowOwners slow;  // the last time
 };
 
 /// A worker that the launcher has started.
@@ -114,7 +128,7 @@ void find_databases(HTAB* databases) {
     auto* const database = static_cast<Database*>(hash_search(databases, &form->oid, HASH_ENTER, &found));
     if (!found) {
       database->wait = database->failures = 0;
-      database->slow_owner = InvalidOid;
+      database->slow = {};
     }
     database->name = form->datname;
     database->is_there = true;
@@ -148,8 +162,13 @@ bool has_ended(const Worker& worker) {
 
 /// Decides when a database is visited again.
 void note_report(Database& database, const Report& report) {
-  const bool has_failed = !report.is_made || report.has_failed;
-  database.slow_owner = !report.is_made ? report.owner : report.slow_owner;
+  const bool has_failed = !report.has_merged && (report.has_failed || !report.has_ended);
+  if (report.has_ended) {
+    database.slow = report.slow;
+  } else {  // it has not come to all owners
+    for (int k = 0; k < report.slow.count; ++k) database.slow.add(report.slow.owners[k]);
+    database.slow.add(report.owner);
+  }
   database.failures = has_failed ? database.failures + 1 : 0;
   if (has_failed)
     database.wait = std::min(kMaxBackOff, 1 << std::min(database.failures, 6));
@@ -199,7 +218,7 @@ bool visit(HTAB* databases, Database& database) {
                         BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds,
                         BgWorkerStart_RecoveryFinished);
   start.bgw_main_arg = ObjectIdGetDatum(database.oid);
-  const Order order{number, database.slow_owner};
+  const Order order{number, database.slow};
   memcpy(start.bgw_extra, &order, sizeof order);
   start.bgw_notify_pid = MyProcPid;
   Worker& worker = workers[number];
@@ -207,7 +226,7 @@ bool visit(HTAB* databases, Database& database) {
     worker.handle = nullptr;
     ereport(LOG, (errmsg("batmap: no background worker is free to merge kept counts"),
                   errhint("Increase max_worker_processes.")));
-    note_report(database, {});
+    database.wait = 1;
     return true;
   }
   worker.database = database.oid;
@@ -262,9 +281,9 @@ struct Kept {
   Oid owner;
 };
 
-/// The tables whose counts are kept, as the triggers say. In a memory context.
-/// @param slow_owner  whose tables come last @return a list of Kept
-List* find_kept_tables(MemoryContext context, Oid slow_owner) {
+/// The tables whose counts are kept, as the triggers say, in any order: a visit may end before it comes to all. In a memory context.
+/// @param slow  whose tables come last @return a list of Kept
+List* find_kept_tables(MemoryContext context, const SlowOwners& slow) {
   StartTransactionCommand();
   PushActiveSnapshot(GetTransactionSnapshot());
   SPI_connect();
@@ -275,10 +294,10 @@ List* find_kept_tables(MemoryContext context, Oid slow_owner) {
       "OPERATOR(pg_catalog.=) p.prolang "
       "WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows' AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND l.lanname "
       "OPERATOR(pg_catalog.=) 'c' "
-      "AND p.prosrc OPERATOR(pg_catalog.=) 'batmap_keep_changes' ORDER BY 1",
+      "AND p.prosrc OPERATOR(pg_catalog.=) 'batmap_keep_changes' ORDER BY pg_catalog.random()",
       true);
   List* tables = NIL;
-  int others = 0;  // of other owners
+  int others = 0;  // of owners that are not slow
   for (uint64 k = 0; k < SPI_processed; ++k) {
     bool is_null;
     const HeapTuple row = SPI_tuptable->vals[k];
@@ -286,7 +305,7 @@ List* find_kept_tables(MemoryContext context, Oid slow_owner) {
     auto* const kept = static_cast<Kept*>(palloc(sizeof(Kept)));
     kept->table = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &is_null));
     kept->owner = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &is_null));
-    tables = kept->owner == slow_owner ? lappend(tables, kept) : list_insert_nth(tables, others++, kept);
+    tables = slow.has(kept->owner) ? lappend(tables, kept) : list_insert_nth(tables, others++, kept);
     MemoryContextSwitchTo(caller);
   }
   SPI_finish();
@@ -343,19 +362,27 @@ Merge merge_in_transaction(Oid table, MemoryContext context) {
   return result;
 }
 
-/// Tells the launcher which merge runs. @param since  0: none does
-void tell_merge(int number, Oid owner, TimestampTz since) {
+/// Tells the launcher how the visit goes.
+void tell(int number, const Report& report) {
   SpinLockAcquire(&shared->lock);
-  shared->reports[number].owner = owner;
-  shared->reports[number].since = since;
+  shared->reports[number] = report;
   SpinLockRelease(&shared->lock);
 }
 
-int count_of(const List* list, Oid wanted) {
-  int count = 0;
+/// What the merges of an owner have taken in this visit.
+struct OwnerTime {
+  Oid owner;
+  int64 ms;
+};
+
+OwnerTime& time_of(List*& times, Oid owner) {
   const ListCell* cell;
-  foreach (cell, list) count += lfirst_oid(cell) == wanted;
-  return count;
+  foreach (cell, times)
+    if (auto* const time = static_cast<OwnerTime*>(lfirst(cell)); time->owner == owner) return *time;
+  auto* const time = static_cast<OwnerTime*>(palloc(sizeof(OwnerTime)));
+  *time = {owner, 0};
+  times = lappend(times, time);
+  return *time;
 }
 
 void set_option(const char* name, const char* value) { SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE); }
@@ -423,7 +450,15 @@ void batmap_merge_worker(Datum database) {
   ignore_signal(SIGHUP);  // it does not live long enough
   pqsignal(SIGTERM, die);
   BackgroundWorkerUnblockSignals();
+  // Those of the server, whatever the owner of the database has set for all sessions.
+  constexpr const char* kOfServer[] = {"batmap.memory_limit",   "batmap.work_mem", "batmap.threads",
+                                       "batmap.device",         "work_mem",        "debug_print_parse",
+                                       "debug_print_rewritten", "debug_print_plan"};
+  const char* of_server[std::size(kOfServer)];
+  for (size_t k = 0; k < std::size(kOfServer); ++k)
+    of_server[k] = MemoryContextStrdup(TopMemoryContext, GetConfigOption(kOfServer[k], false, false));
   BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database), InvalidOid, 0);
+  for (size_t k = 0; k < std::size(kOfServer); ++k) set_option(kOfServer[k], of_server[k]);
   // Whatever the configuration and the owner of the database have set for all sessions.
   set_option("role", "none");
   set_option("default_transaction_isolation", "read committed");
@@ -437,31 +472,31 @@ void batmap_merge_worker(Datum database) {
   MemoryContextSwitchTo(context);
   Order order;
   memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
-  const List* const tables = find_kept_tables(context, order.slow_owner);
+  const List* const tables = find_kept_tables(context, order.slow);
   Report report{};
-  report.is_made = true;
   report.has_kept_tables = tables != NIL;
-  bool has_merged = false;
-  List* slow_owners = NIL;
+  List* times = NIL;
   const ListCell* cell;
   foreach (cell, tables) {
     CHECK_FOR_INTERRUPTS();
     const auto* const kept = static_cast<const Kept*>(lfirst(cell));
-    if (count_of(slow_owners, kept->owner) >= kMaxSlow) continue;
-    tell_merge(order.number, kept->owner, GetCurrentTimestamp());
+    OwnerTime& time = time_of(times, kept->owner);
+    // The next visit may begin with the tables that are left.
+    if (time.ms > most_of_merge_ms()) continue;
+    report.owner = kept->owner;
+    report.since = GetCurrentTimestamp();
+    tell(order.number, report);
     const Merge result = merge_in_transaction(kept->table, context);
-    tell_merge(order.number, kept->owner, 0);
-    has_merged |= result == Merge::kDone;
+    time.ms += (GetCurrentTimestamp() - report.since) / 1000;
+    report.since = 0;
+    report.has_merged |= result == Merge::kDone;
     report.has_failed |= result != Merge::kDone;
-    if (result != Merge::kTooLong) continue;
-    report.slow_owner = kept->owner;
-    slow_owners = lappend_oid(slow_owners, kept->owner);
+    if (result == Merge::kTooLong || time.ms > most_of_merge_ms()) report.slow.add(kept->owner);
+    tell(order.number, report);
   }
-  report.has_failed = report.has_failed && !has_merged;
+  report.has_ended = true;
   pgstat_report_activity(STATE_IDLE, nullptr);
   pgstat_report_stat(true);
-  SpinLockAcquire(&shared->lock);
-  shared->reports[order.number] = report;
-  SpinLockRelease(&shared->lock);
+  tell(order.number, report);
   proc_exit(0);
 }

@@ -524,3 +524,19 @@ SELECT batmap_keep('numbered', 'tid', 'item');
 SELECT * FROM batmap_partners_of('numbered'::regclass);
 SELECT * FROM batmap_rules_of('pg_class'::regclass, min_count => 1);
 DROP TABLE named, numbered;
+
+-- A log that does not fit into memory: the rows of the table are counted again.
+CREATE TABLE long (tid int, item int);
+CREATE INDEX ON long (tid);
+SELECT batmap_keep('long', 'tid', 'item');
+INSERT INTO long SELECT k / 5, k * 7 % 90 FROM generate_series(1, 100000) k;
+SET batmap.memory_limit = '2MB';
+SET batmap.work_mem = '1MB';
+SELECT count(*), sum(support_count) FROM batmap_pairs('long'::regclass, 1);
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM long', 1);
+SELECT batmap_merge_kept('long');
+SELECT count(*) FROM long_kept_log;
+SELECT batmap_check_kept('long');
+RESET batmap.memory_limit;
+RESET batmap.work_mem;
+DROP TABLE long;

@@ -129,6 +129,38 @@ sql(q{CREATE OR REPLACE FUNCTION waits_in_workers() RETURNS bool LANGUAGE sql IM
 $node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $slow");
 ok(soon(q{SELECT count(*) = 0 FROM lines_kept_log}, 'slow'), 'which is merged when its filter is mended');
 
+# -- Workers are ended that go on when their time is up. Owners of such merges come last: this takes a minute.
+
+if (($ENV{BATMAP_TEST_GRID} // '') eq 'full')
+{
+    is(server('CREATE DATABASE stuck'), 0, 'one more database');
+    sql(q{
+        CREATE EXTENSION batmap;
+        CREATE FUNCTION stays() RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+            WHILE current_setting('lock_timeout') = '1s' LOOP  -- set in workers only
+                BEGIN PERFORM pg_sleep(0.1); EXCEPTION WHEN query_canceled THEN NULL; END;
+            END LOOP;
+            RETURN true; END $$}, 'stuck');
+    for my $owner ('stays_1', 'stays_2', 'goes')
+    {
+        my $filter = $owner eq 'goes' ? 'true' : 'item > 0 OR public.stays()';
+        sql(qq{
+            CREATE ROLE $owner;
+            CREATE SCHEMA $owner AUTHORIZATION $owner;
+            SET ROLE $owner;
+            CREATE TABLE $owner.lines (tid int PRIMARY KEY, item int);
+            SELECT batmap_keep('$owner.lines', 'tid', 'item', '$filter');
+            INSERT INTO $owner.lines SELECT i, 0 FROM generate_series(1, 20) i}, 'stuck');
+    }
+    for my $turn (1 .. 2)
+    {
+        ok(soon(q{SELECT count(*) = 0 FROM goes.lines_kept_log}, 'stuck'), "tables of others are merged ($turn)");
+        sql(q{INSERT INTO goes.lines SELECT 20 + i, 0 FROM generate_series(1, 20) i}, 'stuck') if $turn == 1;
+    }
+    is($node->safe_psql('stuck', log_of('stays_1.lines')), '20', 'and theirs are not');
+    is($node->psql('postgres', 'SET default_transaction_read_only = off; DROP DATABASE stuck WITH (FORCE)'), 0, 'the database is dropped');
+}
+
 # -- The launcher ends and comes back; with the interval 0 it sleeps
 
 my $launcher = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'batmap merge launcher'};
