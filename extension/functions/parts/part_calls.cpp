@@ -121,8 +121,8 @@ void PartCalls::connect(int part) {
   const MemoryContext caller = MemoryContextSwitchTo(context_);
   const char* const name = psprintf("batmap %d %u", MyProcPid, connection_number++);
   MemoryContextSwitchTo(caller);
+  connections_[part] = name;  // a cancel can come when the connection is there and the call has not returned
   value_of(psprintf("SELECT %s.dblink_connect($1, $2)", dblink_), name, list_.parts[part].name);
-  connections_[part] = name;
   value_of(psprintf("SELECT %s.dblink_exec($1, $2)", dblink_), name,
            "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
   const char* const there = value_of(psprintf("SELECT t.schema || ' ' || t.version FROM %s.dblink($1, $2) AS t (schema "
@@ -305,7 +305,8 @@ void PartCalls::abandon() {
   for (int k = 0; k < list_.count; ++k) {
     if (connections_[k] == nullptr) continue;
     const char* const name = quote_literal_cstr(connections_[k]);
-    if (busy_[k]) try_statement(psprintf("SELECT %s.dblink_cancel_query(%s)", dblink_, name));
+    // To cancel waits for the other server. A session that is to end does not wait.
+    if (busy_[k] && !ProcDiePending) try_statement(psprintf("SELECT %s.dblink_cancel_query(%s)", dblink_, name));
     try_statement(psprintf("SELECT %s.dblink_disconnect(%s)", dblink_, name));
     connections_[k] = nullptr;
   }

@@ -159,6 +159,16 @@ bool is_partition_key(Oid table, AttrNumber column) {
   return found;
 }
 
+void require_no_policies(Oid table) {
+  if (check_enable_rls(table, InvalidOid, true) != RLS_ENABLED) return;
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+       errmsg("row-level security of table \"%s\" applies to you", get_rel_name(table)),
+       errdetail("Foreign servers count their rows without its policies, and partitions of this server are read by name."),
+       errhint("Give a query to the function without distributed in its name: it reads the rows that you may see.")));
+}
+
 List* parts_of_partitions(const SpreadSource& source, Oid table, const AttrNumber* columns, bool& key_is_apart) {
   List* parts = NIL;
   bool has_servers = false;
@@ -169,12 +179,7 @@ List* parts_of_partitions(const SpreadSource& source, Oid table, const AttrNumbe
     add_here(parts, columns, source.count, table);
     return parts;
   }
-  if (check_enable_rls(table, InvalidOid, true) == RLS_ENABLED)
-    ereport(ERROR,
-            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-             errmsg("row-level security of table \"%s\" applies to you", get_rel_name(table)),
-             errdetail("Foreign servers count their rows without its policies."),
-             errhint("Give a query to the function without distributed in its name: it reads the rows that you may see.")));
+  require_no_policies(table);
   key_is_apart = is_partition_key(table, columns[source.key]);
   foreach (cell, tables) {
     const Oid child = lfirst_oid(cell);
@@ -185,6 +190,7 @@ List* parts_of_partitions(const SpreadSource& source, Oid table, const AttrNumbe
     if (server != nullptr) {
       add_foreign_table(parts, server, found, source.count, child);
     } else {
+      require_no_policies(child);
       const char* names[SpreadSource::kMaxColumns];
       for (int k = 0; k < source.count; ++k) names[k] = quote_identifier(get_attname(child, found[k], false));
       // Its own children are in the list, too.
