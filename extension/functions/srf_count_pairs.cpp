@@ -63,7 +63,6 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
 
   /// @param items  the values of the items on the list; nullptr: they are integers
   RowStream* run(const InputRows& rows, const Dictionary* items) {
-    items_ = items;
     CountPairsCall& call = this->call();
     const bool supports = call.query.supports || wants_total_;
     begin(rows.kind, rows.count, [&] {
@@ -79,13 +78,12 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
       call.rows.reset();
     });
     drop_relation(rows);
-    total_ = static_cast<int64_t>(call.run->record().transactions);
+    set_input(items, call.run->record().transactions);
     return this;
   }
 
   /// The same over the sets of the call.
   RowStream* run_sets(const Dictionary* items) {
-    items_ = items;
     CountPairsCall& call = this->call();
     begin("stream", call.sets->size(), [&] {
       const RowLog& list = call.ranks ? *call.ranks : *call.list;
@@ -101,7 +99,7 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
           std::make_unique<ListedSets>(call.sets->take_sets(), call.list->chunks(), list.chunks(), query, call.options));
       call.ranks.reset();
     });
-    total_ = static_cast<int64_t>(call.run->record().transactions);
+    set_input(items, call.run->record().transactions);
     return this;
   }
 
@@ -132,10 +130,6 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
                                                        supports, call.query.device, call.options));
   }
 
-  void show() override { this->show_answers(items_, total_); }
-
-  const Dictionary* items_ = nullptr;
-  int64_t total_ = 0;
   bool wants_total_ = true;
   bool wants_distinct_ = true;  // a measure needs the total
 };

@@ -114,7 +114,6 @@ class PairStream final : public SupportStream<PairCall> {
 
   /// Groups the rows. After that, answers can be pulled.
   RowStream* run(const PairQuery& query, const InputRows& rows) {
-    items_ = rows.items;
     std::optional<PairRun>& run = call().run;
     begin(rows.kind, rows.count, [&] {
       if (rows.log != nullptr)
@@ -125,15 +124,9 @@ class PairStream final : public SupportStream<PairCall> {
     });
     if (!run->needs_rows()) drop_relation(rows);
     if (rows.by_position) look_at_columns(*run);
-    total_ = static_cast<int64_t>(run->record().transactions);
+    set_input(rows.items, run->record().transactions);
     return this;
   }
-
- private:
-  void show() override { this->show_answers(items_, total_); }
-
-  const Dictionary* items_ = nullptr;  // nullptr: items are int8
-  int64_t total_ = 0;
 };
 
 /// Rows from counts that exist already.
@@ -145,17 +138,10 @@ class PairCountsStream final : public SupportStream<PairCountsCall> {
   /// @param items   their items, if they are texts
   RowStream* run(const PairQuery& query, const std::byte* counts, const Dictionary* items) {
     const PairCountsHeader header = pair_counts_header(counts);
-    items_ = items;
     begin("pair counts", header.pairs, [&] { call().run.emplace(counts, query, call().options); });
-    total_ = static_cast<int64_t>(header.total);
+    set_input(items, header.total);
     return this;
   }
-
- private:
-  void show() override { this->show_answers(items_, total_); }
-
-  const Dictionary* items_ = nullptr;  // nullptr: items are int8
-  int64_t total_ = 0;
 };
 
 /// Rows from the chunks of a kept table and what has changed since.
@@ -165,14 +151,9 @@ class KeptStream final : public SupportStream<KeptCall> {
 
   RowStream* run(const PairQuery& query, const KeptAnswer& answer) {
     begin("pair counts", answer.pairs, [&] { call().run.emplace(answer, query, call().options); });
-    total_ = static_cast<int64_t>(answer.counts->total());
+    set_input(nullptr, answer.counts->total());
     return this;
   }
-
- private:
-  void show() override { this->show_answers(nullptr, total_); }
-
-  int64_t total_ = 0;
 };
 
 // ---- steps

@@ -56,38 +56,44 @@ class SupportStream : public PairRowStream<Call> {
   }
 
  protected:
-  void show_answers(const Dictionary* items, const int64_t& total) {
-    if (call().query.partners)
-      show_partners(items, total);
-    else
-      show_measured_pairs(items, total);
+  /// What all answers share. To be called once the run is there. @param items  their values; nullptr: items are int8
+  void set_input(const Dictionary* items, uint64_t total) {
+    items_ = items;
+    total_ = static_cast<int64_t>(total);
   }
 
  private:
-  void show_measured_pairs(const Dictionary* items, const int64_t& total) {
-    this->show_pairs(items, items);
+  void show() final {
+    if (call().query.partners)
+      show_partners();
+    else
+      show_measured_pairs();
+  }
+
+  void show_measured_pairs() {
+    this->show_pairs(items_, items_);
     const std::span<const PairSupports> supports = call().batch.supports();
     show_if(supports.empty() ? nullptr : &supports[0].a, sizeof(PairSupports));
     show_if(supports.empty() ? nullptr : &supports[0].b, sizeof(PairSupports));
-    this->show_column(&total, 0);
-    show_measure(kSupport, PairMeasure::kSupport, total);
-    show_measure(kConfidence, PairMeasure::kConfidence, total);
-    show_measure(kConfidenceBa, PairMeasure::kConfidence, total, true);
-    show_measure(kLift, PairMeasure::kLift, total);
-    show_measure(kScore, call().query.measure.value_or(PairMeasure::kSupport), total);
+    this->show_column(&total_, 0);
+    show_measure(kSupport, PairMeasure::kSupport);
+    show_measure(kConfidence, PairMeasure::kConfidence);
+    show_measure(kConfidenceBa, PairMeasure::kConfidence, true);
+    show_measure(kLift, PairMeasure::kLift);
+    show_measure(kScore, call().query.measure.value_or(PairMeasure::kSupport));
   }
 
-  void show_partners(const Dictionary* items, const int64_t& total) {
-    this->show_item_columns(items, items);
-    const double* const scores = measured(kPartnerScore, *call().query.measure, total, false);
+  void show_partners() {
+    this->show_item_columns(items_, items_);
+    const double* const scores = measured(kPartnerScore, *call().query.measure, false);
     show_if(scores == nullptr ? nullptr : rank(scores), sizeof(int64_t));
     this->show_support();
     show_if(scores, sizeof(double));
   }
 
-  void show_measure(int column, PairMeasure measure, int64_t total, bool turned = false) {
+  void show_measure(int column, PairMeasure measure, bool turned = false) {
     const bool has_values = (wanted_ & one(column)) != 0 && (column != kScore || call().query.measure);
-    show_if(has_values ? measured(column, measure, total, turned) : nullptr, sizeof(double));
+    show_if(has_values ? measured(column, measure, turned) : nullptr, sizeof(double));
   }
 
   void show_if(const void* first, size_t stride) {
@@ -98,7 +104,7 @@ class SupportStream : public PairRowStream<Call> {
   }
 
   /// The values of a measure in the batch. @return nullptr if they cannot be computed, because they are not wanted
-  const double* measured(int column, PairMeasure measure, int64_t total, bool turned) {
+  const double* measured(int column, PairMeasure measure, bool turned) {
     const PairBatch& batch = call().batch;
     // The support of a pair does not depend on the counts of its items.
     static constexpr PairSupports kNoSupports{};
@@ -112,7 +118,7 @@ class SupportStream : public PairRowStream<Call> {
                   {.both = {&batch.pairs()[0].support, sizeof(ItemPair) / sizeof(uint64_t)},
                    .a = {turned ? &supports.b : &supports.a, stride},
                    .b = {turned ? &supports.a : &supports.b, stride},
-                   .total = static_cast<double>(total)},
+                   .total = static_cast<double>(total_)},
                   batch.size(), values);
     return values;
   }
@@ -138,6 +144,8 @@ class SupportStream : public PairRowStream<Call> {
     return static_cast<Value*>(MemoryContextAlloc(this->context(), kBatchRows * sizeof(Value)));
   }
 
+  const Dictionary* items_ = nullptr;
+  int64_t total_ = 0;
   ColumnSet wanted_ = kAllColumns;
   double* values_[kPairColumns] = {};  // [kBatchRows] each
   int64_t* ranks_ = nullptr;           // [kBatchRows]
