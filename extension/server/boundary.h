@@ -72,7 +72,9 @@ auto guarded(Body&& body, const char* file = __builtin_FILE(), int line = __buil
   raise_failure(failure, file, line, function);
 }
 
-/// Runs engine code, inside guarded(). @return false if memory is too small and `may_give_up` is set @throws any other error
+/// Runs engine code, inside guarded(), whose caller has another way to answer. Unlike within_memory_limit() of the engine, it also
+/// gives up if the system has no memory, or if there are more of something than the engine can number.
+/// @return false if the work was given up: only if `may_give_up` is set @throws any other error
 template <typename Body>
 bool fits(bool may_give_up, Body body) {
   try {
@@ -86,7 +88,7 @@ bool fits(bool may_give_up, Body body) {
   return false;
 }
 
-/// Runs engine code. @return false if memory is too small and `may_give_up` is set
+/// The same outside guarded().
 template <typename Body>
 bool guarded_fits(bool may_give_up, Body body, const char* file = __builtin_FILE(), int line = __builtin_LINE(),
                   const char* function = __builtin_FUNCTION()) {

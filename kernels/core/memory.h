@@ -210,9 +210,9 @@ class GrowingBuffer {
   size_t size_ = 0;
 };
 
-/// @return false if memory does not suffice for the work
+/// Runs the work. @return false if it met the memory limit @throws any other error
 template <typename Work>
-bool fits_into_memory(Work work) {
+bool within_memory_limit(Work work) {
   try {
     work();
     return true;

@@ -336,7 +336,7 @@ size_t ListedSets::count_on_devices() {
     if (pays_to_count_all(listed_.size(), pairs_.size())) {
       way.method = DeviceMethod::kHorizontal;
       way.tid_slots = uint64_t{1} << width_;
-      if (fits_into_memory([&] { way.pair_instances = expected_pair_instances(); })) ways.push_back(way);
+      if (within_memory_limit([&] { way.pair_instances = expected_pair_instances(); })) ways.push_back(way);
     }
   }
   for (ListSizes& way : ways) {

@@ -149,7 +149,7 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
   const double independent = independent_pairs(relation, kept, min_count, options, forecast);
   const AnswerSizeQuery sample{.sample = sample_size(min_count, kept.size, forecast.pair_instances), .min_count = min_count};
   std::optional<AnswerSize> size;
-  fits_into_memory([&] { size = estimate_answer_size(relation, kept, lengths, sample, options); });
+  within_memory_limit([&] { size = estimate_answer_size(relation, kept, lengths, sample, options); });
   expect_pairs(size, independent, min_count, forecast);
   return forecast;
 }
@@ -173,7 +173,7 @@ PairForecast forecast_pairs(const RowPartitions& rows, const PairQuery& query, c
   const uint64_t least_pairs = kept.occurrences - std::min<uint64_t>(kept.occurrences, parts.transactions());
   const AnswerSizeQuery sample{.sample = sample_size(min_count, kept.size, least_pairs), .min_count = min_count};
   std::unique_ptr<AnswerSizeSketch> sketch;
-  fits_into_memory([&] { sketch = make_answer_size_sketch(kept.size, kept.pairs, sample, options); });
+  within_memory_limit([&] { sketch = make_answer_size_sketch(kept.size, kept.pairs, sample, options); });
   std::array<PairEstimate, kPairMethods> estimates;
   estimates.fill({.fits = true});
   const auto add = [&](size_t part) {
@@ -191,7 +191,7 @@ PairForecast forecast_pairs(const RowPartitions& rows, const PairQuery& query, c
     add_part(choice, estimates);
   };
   for (size_t part = 0; part < parts.size(); ++part) {
-    if (sketch && fits_into_memory([&] { add(part); })) continue;
+    if (sketch && within_memory_limit([&] { add(part); })) continue;
     sketch.reset();
     add(part);
   }

@@ -25,7 +25,7 @@ std::byte* RowLog::room(size_t bytes) {
 std::byte* RowLog::room_unless_moved(size_t bytes) {
   if (files_ == nullptr) return room(bytes);
   std::byte* at = nullptr;
-  if (!fits_into_memory([&] { at = room(bytes); })) move_to_files();
+  if (!within_memory_limit([&] { at = room(bytes); })) move_to_files();
   return at;
 }
 

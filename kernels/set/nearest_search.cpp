@@ -42,7 +42,7 @@ void NearestSearch::found(uint64_t id) {
   assert(id < SetTally::kIdBound && is_reading_);
   if (has_given_up_) return;
   std::optional<uint32_t> lists;
-  has_given_up_ = !fits_into_memory([&] { lists = tally_.add(id, static_cast<uint32_t>(read_ + 1)); }) || !lists;
+  has_given_up_ = !within_memory_limit([&] { lists = tally_.add(id, static_cast<uint32_t>(read_ + 1)); }) || !lists;
   if (has_given_up_ || *lists == 0) return;
   ++waiting_[*lists];
   if (*lists == 1)
@@ -53,7 +53,7 @@ void NearestSearch::found(uint64_t id) {
 
 void NearestSearch::compared(const NearSet& set) {
   if (has_given_up_) return;
-  has_given_up_ = !fits_into_memory([&] { near_.push_back(set); });
+  has_given_up_ = !within_memory_limit([&] { near_.push_back(set); });
   if (!has_given_up_) std::push_heap(near_.begin(), near_.end(), is_farther);
 }
 
@@ -76,7 +76,7 @@ double NearestSearch::comparing_cost(size_t most) const {
 /// Takes the sets that were in so many lists. @return false: there is no memory for them
 bool NearestSearch::collect(size_t most, const CancelToken& cancel) {
   candidates_.shrink(0);
-  if (!fits_into_memory([&] { candidates_.room(waiting_[most]); })) return false;
+  if (!within_memory_limit([&] { candidates_.room(waiting_[most]); })) return false;
   const size_t count = tally_.take(static_cast<uint32_t>(most), candidates_.end(), cancel);
   assert(count == waiting_[most]);
   candidates_.add(count);
