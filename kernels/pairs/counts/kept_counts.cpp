@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/poll.h"
 #include "core/polled.h"
 #include "pairs/counts/pair_counts.h"
 
@@ -82,8 +83,9 @@ class KeptCountsOf final : public KeptCounts {
     add_supports(change.supports_after, 1);
     if (total_ < 0)
       throw Error(ErrorCode::kInvalidParameter, "the number of transactions would be " + std::to_string(total_), kHint);
+    Poll poll(options_.cancel);
     for (uint32_t index = 0; index < keys_.size(); ++index) {
-      if ((index & 0xffff) == 0) options_.cancel.throw_if_requested();
+      poll.after(1);
       if (supports_[index] >= 0 && supports_[index] <= total_) continue;
       throw Error(ErrorCode::kInvalidParameter,
                   "the support of item " + shown(keys_[index]) + " would be " + std::to_string(supports_[index]) + " of " +
@@ -101,12 +103,7 @@ class KeptCountsOf final : public KeptCounts {
       write_mirrored(chunks, out);
       return;
     }
-    Buffer<uint32_t> written(*options_.memory, keys_.size());
-    uint32_t count = 0;
-    for (size_t index = 0; index < keys_.size(); ++index) {
-      written[index] = count;
-      count += supports_[index] > 0;
-    }
+    const Buffer<uint32_t> written = written_indexes([&](size_t index) { return supports_[index] > 0; });
     PairCountsWriter writer(options_);
     ChunkRows base(*this, chunks);
     ChangedRows after(after_);
@@ -137,7 +134,7 @@ class KeptCountsOf final : public KeptCounts {
     }
     GrowingBuffer<PairChange> pairs(*options_.memory);
     for (size_t k = 0; k < chunks.size(); ++k) {
-      const IndexRange range = range_of(chunks[k].low, k + 1 < chunks.size() ? &chunks[k + 1].low : nullptr);
+      const IndexRange range = range_of(chunks, k);
       const Mapped chunk = mapped(chunks[k].value);
       // A pair of two of the items is in the chunks of both: it is taken from that of the smaller one.
       collect(chunk, 1, pairs, [&](uint32_t a, uint32_t b) {
@@ -145,8 +142,7 @@ class KeptCountsOf final : public KeptCounts {
       });
     }
     const auto is_selected = [&](uint32_t a, uint32_t b) { return selected[a] != 0 || selected[b] != 0; };
-    collect(after_, 1, pairs, is_selected);
-    collect(before_, -1, pairs, is_selected);
+    collect_change(pairs, is_selected);
     const std::span<const PairChange> summed = sum({pairs.begin(), pairs.size()});
     for (const PairChange& pair : summed) selected[pair.a] = selected[pair.b] = 1;
     write_pairs(summed, selected, out);
@@ -170,8 +166,7 @@ class KeptCountsOf final : public KeptCounts {
     const auto touches_range = [&](uint32_t a, uint32_t b) { return range.contains(a) || range.contains(b); };
     GrowingBuffer<PairChange> pairs(*options_.memory);
     collect(mapped(chunk.value), 1, pairs, touches_range);
-    collect(after_, 1, pairs, touches_range);
-    collect(before_, -1, pairs, touches_range);
+    collect_change(pairs, touches_range);
     const std::span<const PairChange> summed = sum({pairs.begin(), pairs.size()});
     if (summed.empty()) return;
     const std::vector<uint32_t> begins =
@@ -212,7 +207,7 @@ class KeptCountsOf final : public KeptCounts {
                   GrowingBuffer<PairCount>& out) const override {
     const bool is_stored = chunk < chunks.size();
     IndexRange range{0, static_cast<uint32_t>(keys_.size())};
-    if (is_stored) range = range_of(chunks[chunk].low, chunk + 1 < chunks.size() ? &chunks[chunk + 1].low : nullptr);
+    if (is_stored) range = range_of(chunks, chunk);
     if (chunk == 0) range.begin = 0;  // of items before the first chunk only the change has pairs
     const std::byte* const value = is_stored ? chunks[chunk].value : nullptr;
     Buffer<uint32_t> indexes(*options_.memory, value == nullptr ? 0 : pair_counts_header(value).items);
@@ -221,16 +216,13 @@ class KeptCountsOf final : public KeptCounts {
     const RowAt* stored_row = rows.begin();
     ChangedRows after(after_, range.begin);
     ChangedRows before(before_, range.begin);
-    uint32_t steps = 0;
-    const auto poll = [&] {
-      if ((++steps & 0xffff) == 0) options_.cancel.throw_if_requested();
-    };
+    Poll poll(options_.cancel);
     const auto put = [&](uint32_t index, uint32_t partner, int64_t count) {
       check({index, partner, count});
       if (static_cast<uint64_t>(count) >= least) out.push_back({index, partner, static_cast<uint64_t>(count)});
     };
     for (uint32_t index = range.begin; index < range.end; ++index) {
-      poll();
+      poll.after(1);
       const bool is_stored_row = stored_row != rows.end() && stored_row->index == index;
       // No count exceeds a support.
       if (static_cast<uint64_t>(supports_[index]) >= least) {
@@ -238,13 +230,13 @@ class KeptCountsOf final : public KeptCounts {
         RowOf plus = after.at(index);
         RowOf minus = before.at(index);
         if (std::min(plus.partner(), minus.partner()) == kNone) {
-          for (; row.next(); poll())
+          for (; row.next(); poll.after(1))
             if (row.count() >= least) put(index, indexes[row.index()], static_cast<int64_t>(row.count()));
         } else {
           const auto next = [&] { return row.next() ? indexes[row.index()] : kNone; };
           for (uint32_t stored = next();;) {
             const uint32_t changed = std::min(plus.partner(), minus.partner());
-            for (; stored < changed; stored = next(), poll())
+            for (; stored < changed; stored = next(), poll.after(1))
               if (row.count() >= least) put(index, stored, static_cast<int64_t>(row.count()));
             if (changed == kNone) break;
             int64_t count = plus.take(changed) - minus.take(changed);
@@ -253,7 +245,7 @@ class KeptCountsOf final : public KeptCounts {
               stored = next();
             }
             put(index, changed, count);
-            poll();
+            poll.after(1);
           }
         }
       }
@@ -348,10 +340,9 @@ class KeptCountsOf final : public KeptCounts {
     RowOf at(uint32_t index) {
       while (index >= end_) {
         if (next_ == chunks_.size()) return {};
-        const StoredChunk& chunk = chunks_[next_++];
-        const IndexRange range = counts_.range_of(chunk.low, next_ < chunks_.size() ? &chunks_[next_].low : nullptr);
+        const IndexRange range = counts_.range_of(chunks_, next_);
         end_ = range.end;
-        mapped_ = counts_.mapped(chunk.value);
+        mapped_ = counts_.mapped(chunks_[next_++].value);
         rows_.emplace(mapped_);
         while (rows_->index() < range.begin) rows_->step();
       }
@@ -379,17 +370,15 @@ class KeptCountsOf final : public KeptCounts {
     GrowingBuffer<int64_t> supports(*options_.memory);
     keys.room(keys_.size() + header.items);
     supports.room(keys_.size() + header.items);
-    PairCountsItems items(value);
     size_t old = 0;
-    while (items.next()) {
-      if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
+    visit_items(value, [&](const PairCountsItems& items) {
       const Key key = item_key<kTexts>(items);
       for (; old < keys_.size() && keys_[old] < key; ++old) keys.push_back(keys_[old]), supports.push_back(supports_[old]);
       const bool known = old < keys_.size() && keys_[old] == key;
       keys.push_back(key);
       supports.push_back(sum_of(known ? supports_[old] : 0, sign * static_cast<int64_t>(items.support())));
       old += known;
-    }
+    });
     for (; old < keys_.size(); ++old) keys.push_back(keys_[old]), supports.push_back(supports_[old]);
     if (keys.size() >= kNone)
       throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts",
@@ -408,42 +397,53 @@ class KeptCountsOf final : public KeptCounts {
             high == nullptr ? static_cast<uint32_t>(keys_.size()) : std::max(begin, lower_bound(item_key<kTexts>(*high)))};
   }
 
+  /// The range of a chunk, which ends where the next one begins.
+  IndexRange range_of(std::span<const StoredChunk> chunks, size_t k) const {
+    return range_of(chunks[k].low, k + 1 < chunks.size() ? &chunks[k + 1].low : nullptr);
+  }
+
+  /// Calls body(items) at each item of a value.
+  template <typename Body>
+  void visit_items(const std::byte* value, Body body) const {
+    options_.cancel.throw_if_requested();
+    Poll poll(options_.cancel);
+    for (PairCountsItems items(value); items.next(); poll.after(1)) body(items);
+  }
+
   Mapped mapped(const std::byte* value) const {
     if (value == nullptr) return {};
     Mapped mapped{value, Buffer<uint32_t>(*options_.memory, pair_counts_header(value).items), {}};
     uint32_t index = 0;
-    for (PairCountsItems items(value); items.next();) {
-      if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
-      const Key key = item_key<kTexts>(items);
-      while (index < keys_.size() && keys_[index] < key) ++index;
-      if (index == keys_.size() || keys_[index] != key) raise_no_support(key);
-      mapped.indexes[items.index()] = index;
-    }
+    visit_items(value, [&](const PairCountsItems& items) {
+      mapped.indexes[items.index()] = index = index_of(item_key<kTexts>(items), index);
+    });
     return mapped;
   }
 
   void find_rows(Mapped& mapped) const {
     if (mapped.value == nullptr) return;
     mapped.rows = Buffer<std::span<const std::byte>>(*options_.memory, mapped.indexes.size());
-    for (PairCountsItems items(mapped.value); items.next();) {
-      if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
-      mapped.rows[items.index()] = items.row_bytes();
-    }
+    visit_items(mapped.value, [&](const PairCountsItems& items) { mapped.rows[items.index()] = items.row_bytes(); });
   }
 
   /// Finds the rows of a range of items in a chunk, and the indexes of the items from there on, which are partners.
   void find_rows(const std::byte* value, const IndexRange& range, Buffer<uint32_t>& indexes,
                  GrowingBuffer<RowAt>& rows) const {
     uint32_t index = range.begin;
-    for (PairCountsItems items(value); items.next();) {
-      if ((items.index() & 0xffff) == 0) options_.cancel.throw_if_requested();
+    visit_items(value, [&](const PairCountsItems& items) {
       const Key key = item_key<kTexts>(items);
-      if (range.begin == keys_.size() || key < keys_[range.begin]) continue;
-      while (index < keys_.size() && keys_[index] < key) ++index;
-      if (index == keys_.size() || keys_[index] != key) raise_no_support(key);
+      if (range.begin == keys_.size() || key < keys_[range.begin]) return;
+      index = index_of(key, index);
       indexes[items.index()] = index;
       if (index < range.end && !items.row_bytes().empty()) rows.push_back({index, items.row()});
-    }
+    });
+  }
+
+  /// The index of an item, which is at `from` or behind it.
+  uint32_t index_of(Key key, uint32_t from) const {
+    while (from < keys_.size() && keys_[from] < key) ++from;
+    if (from == keys_.size() || keys_[from] != key) raise_no_support(key);
+    return from;
   }
 
   [[noreturn]] static void raise_no_support(Key key) {
@@ -454,10 +454,10 @@ class KeptCountsOf final : public KeptCounts {
   template <typename Body>
   void visit(const Mapped& mapped, Body body) const {
     if (mapped.value == nullptr) return;
-    uint64_t seen = 0;
+    Poll poll(options_.cancel);
     for (PairCountsItems items(mapped.value); items.next();)
       for (PairCountsRow row = items.row(); row.next();) {
-        if ((++seen & 0xffff) == 0) options_.cancel.throw_if_requested();
+        poll.after(1);
         body(mapped.indexes[items.index()], mapped.indexes[row.index()], row.count());
       }
   }
@@ -469,9 +469,16 @@ class KeptCountsOf final : public KeptCounts {
     });
   }
 
+  /// The same of what has changed.
+  template <typename Wanted>
+  void collect_change(GrowingBuffer<PairChange>& pairs, Wanted wanted) const {
+    collect(after_, 1, pairs, wanted);
+    collect(before_, -1, pairs, wanted);
+  }
+
   bool touches(const Mapped& mapped, const IndexRange& range) const {
     if (mapped.value == nullptr) return false;
-    uint32_t steps = 0;
+    Poll poll(options_.cancel);
     for (PairCountsItems items(mapped.value); items.next();) {
       const uint32_t a = mapped.indexes[items.index()];
       if (a >= range.end) return false;
@@ -480,7 +487,7 @@ class KeptCountsOf final : public KeptCounts {
         continue;
       }
       for (PairCountsRow row = items.row(); row.next();) {
-        if ((++steps & 0xffff) == 0) options_.cancel.throw_if_requested();
+        poll.after(1);
         if (range.contains(mapped.indexes[row.index()])) return true;
         if (mapped.indexes[row.index()] >= range.end) break;
       }
@@ -541,6 +548,18 @@ class KeptCountsOf final : public KeptCounts {
     return begins;
   }
 
+  /// @param is_written  says of an index whether its item will be written @return the index that it will have there
+  template <typename IsWritten>
+  Buffer<uint32_t> written_indexes(IsWritten is_written) const {
+    Buffer<uint32_t> written(*options_.memory, keys_.size());
+    uint32_t count = 0;
+    for (size_t index = 0; index < keys_.size(); ++index) {
+      written[index] = count;
+      count += is_written(index);
+    }
+    return written;
+  }
+
   void add_item(PairCountsWriter& writer, uint32_t index, uint64_t support) const {
     if constexpr (kTexts)
       writer.add_text(keys_[index], support);
@@ -550,16 +569,12 @@ class KeptCountsOf final : public KeptCounts {
 
   /// @param pairs  ascending @param items  which items are written if they occur, those of the pairs among them
   void write_pairs(std::span<const PairChange> pairs, const Buffer<uint8_t>& items, GrowingBuffer<std::byte>& out) const {
-    Buffer<uint32_t> written(*options_.memory, keys_.size());
-    uint32_t count = 0;
-    for (size_t index = 0; index < keys_.size(); ++index) {
-      written[index] = count;
-      count += items[index] != 0 && supports_[index] > 0;
-    }
+    const auto is_written = [&](size_t index) { return items[index] != 0 && supports_[index] > 0; };
+    const Buffer<uint32_t> written = written_indexes(is_written);
     PairCountsWriter writer(options_);
     auto pair = pairs.begin();
     for (uint32_t index = 0; index < keys_.size(); ++index) {
-      if (items[index] == 0 || supports_[index] == 0) continue;
+      if (!is_written(index)) continue;
       add_item(writer, index, static_cast<uint64_t>(supports_[index]));
       for (; pair != pairs.end() && pair->a == index; ++pair)
         writer.add_pair(written[pair->b], static_cast<uint64_t>(pair->count));
@@ -576,12 +591,7 @@ class KeptCountsOf final : public KeptCounts {
       for (const uint32_t index : {pair.a, pair.b}) largest[index] = std::max(largest[index], pair.count);
       total = std::max(total, pair.count);
     }
-    Buffer<uint32_t> written(*options_.memory, keys_.size());
-    uint32_t count = 0;
-    for (size_t index = 0; index < keys_.size(); ++index) {
-      written[index] = count;
-      count += largest[index] > 0;
-    }
+    const Buffer<uint32_t> written = written_indexes([&](size_t index) { return largest[index] > 0; });
     PairCountsWriter writer(options_);
     auto pair = pairs.begin();
     for (uint32_t index = 0; index < keys_.size(); ++index) {
@@ -596,12 +606,10 @@ class KeptCountsOf final : public KeptCounts {
   void write_mirrored(std::span<const StoredChunk> chunks, GrowingBuffer<std::byte>& out) {
     GrowingBuffer<PairChange> pairs(*options_.memory);
     for (size_t k = 0; k < chunks.size(); ++k) {
-      const IndexRange range = range_of(chunks[k].low, k + 1 < chunks.size() ? &chunks[k + 1].low : nullptr);
+      const IndexRange range = range_of(chunks, k);
       collect(mapped(chunks[k].value), 1, pairs, [&](uint32_t, uint32_t b) { return range.contains(b); });
     }
-    const auto all = [](uint32_t, uint32_t) { return true; };
-    collect(after_, 1, pairs, all);
-    collect(before_, -1, pairs, all);
+    collect_change(pairs, [](uint32_t, uint32_t) { return true; });
     Buffer<uint8_t> items(*options_.memory, keys_.size());
     std::fill(items.begin(), items.end(), uint8_t{1});
     write_pairs(sum({pairs.begin(), pairs.size()}), items, out);
