@@ -8,6 +8,7 @@
 
 #include "episodes/episode_run.h"
 #include "episodes/episode_state.h"
+#include "extension/input/arguments.h"
 #include "extension/input/event_source.h"
 #include "extension/input/gap_list.h"
 #include "extension/server/backend.h"
@@ -69,8 +70,9 @@ void check_same(struct varlena* state, const std::byte* other) {
 
 /// A state without rows, made from the arguments of a transition.
 struct varlena* empty_state(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type) {
-  if (PG_ARGISNULL(3)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("episode must not be NULL")));
-  if (PG_ARGISNULL(4)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("gap_low must not be NULL")));
+  const Arguments arguments{fcinfo, 0};
+  arguments.require(3, "episode");
+  arguments.require(4, "gap_low");
   ArrayType* const episode = PG_GETARG_ARRAYTYPE_P(3);
   if (ARR_NDIM(episode) != 1)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("episode must be a list of events"),

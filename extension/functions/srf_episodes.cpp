@@ -1,8 +1,6 @@
 // Table functions batmap_episodes, also over stored counts, batmap_distributed_episodes, batmap_episode_count and
 // batmap_episode_occurrences, with their _of forms: arguments, input, and rows of the answers.
-#include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
 #include "extension/functions/parts/distributed_counts.h"
@@ -18,11 +16,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-/// Checks that an argument is given. @raises 22004 if it is not
-void require(const Arguments& arguments, int index, const char* name) {
-  if (!arguments.has(index)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
-}
 
 // ---- frequent episodes
 
@@ -60,10 +53,11 @@ class FrequentEpisodes final : public EpisodeRowStream {
   const EpisodeQuery& read_arguments(const Arguments& arguments, Oid item_type,
                                      const EpisodeCountsHeader* stored = nullptr) {
     EpisodeQuery& query = call().query;
-    require(arguments, kGaps, "gaps");
+    arguments.require(kGaps, "gaps");
     read_lists(lists_, arguments, item_type);
     gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // a copy, because answers are made of its elements
-    read_distinct_gaps(query);
+    append_gaps(gaps_, query.gaps);
+    guarded([&] { keep_distinct(query.gaps, &gaps_); });
     query.min_count = arguments.int8(kMinCount);
     query.min_rate = arguments.float8(kMinRate);
     query.ticks_a_unit = ticks_a_unit(gaps_.kind);
@@ -137,28 +131,6 @@ class FrequentEpisodes final : public EpisodeRowStream {
   }
 
  private:
-  /// A gap that repeats another gap is dropped, because it makes no other episodes.
-  void read_distinct_gaps(EpisodeQuery& query) {
-    for (int row = 0; row < gaps_.rows; ++row) {
-      const Gap gap = gap_of(gaps_, row);
-      guarded([&] { query.gaps.push_back(gap); });
-    }
-    guarded([&] {
-      std::set<std::pair<int64_t, int64_t>> seen;
-      int kept = 0;
-      for (int row = 0; row < gaps_.rows; ++row) {
-        const Gap gap = query.gaps[static_cast<size_t>(row)];
-        if (!seen.emplace(gap.low, gap.high).second) continue;
-        query.gaps[static_cast<size_t>(kept)] = gap;
-        std::copy_n(gaps_.bounds + 2 * row, 2, gaps_.bounds + 2 * kept);
-        std::copy_n(gaps_.nulls + 2 * row, 2, gaps_.nulls + 2 * kept);
-        ++kept;
-      }
-      query.gaps.erase(query.gaps.begin() + kept, query.gaps.end());
-      gaps_.rows = kept;
-    });
-  }
-
   bool next_episode() {
     if (call().stored) return next_of(*call().stored);
     EpisodeRun& run = *call().run;
@@ -232,8 +204,8 @@ class GivenEpisodeStream : public EpisodeRowStream {
   /// @param name  of the argument, for errors
   const GivenEpisodes& read_episodes(const TableInput& input, const char* name, bool many) {
     const Arguments arguments = input.arguments();
-    require(arguments, kEpisodes, name);
-    require(arguments, kGivenGaps, "gaps");
+    arguments.require(kEpisodes, name);
+    arguments.require(kGivenGaps, "gaps");
     GivenEpisodes& given = call().given;
     const char* const counting = arguments.string(kRule, kEpisodeCountingNames[0]);
     guarded([&] { given.counting = parse_episode_counting(counting); });
@@ -250,10 +222,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
     const GapList gaps = read_gaps(arguments.array(kGivenGaps));
     kind_ = gaps.kind;
     given.ticks_a_unit = ticks_a_unit(kind_);
-    for (int row = 0; row < gaps.rows; ++row) {
-      const Gap gap = gap_of(gaps, row);
-      guarded([&] { given.gaps.push_back(gap); });
-    }
+    append_gaps(gaps, given.gaps);
     read_steps(arguments);
     guarded([&] {
       given.length = static_cast<size_t>(ARR_DIMS(array)[dimensions - 1]);

@@ -26,6 +26,10 @@ struct Arguments {
   int end = INT_MAX;  // the arguments from this index on are none of these
 
   bool has(int index) const { return index < end && first + index < PG_NARGS() && !PG_ARGISNULL(first + index); }
+  /// @raises 22004 if there is no value
+  void require(int index, const char* name) const {
+    if (!has(index)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
+  }
   Datum datum(int index) const { return PG_GETARG_DATUM(first + index); }
 
   std::optional<bool> boolean(int index) const {

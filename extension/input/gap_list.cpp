@@ -1,8 +1,13 @@
 // Conversion between arrays and gaps. See gap_list.h.
 #include "extension/input/gap_list.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
+#include <utility>
+
+#include "extension/server/boundary.h"
 
 #include "extension/server/pg.h"
 
@@ -79,6 +84,30 @@ int64_t gap_bound(TimeKind kind, Oid type, Datum bound, const char* what) {
 Gap gap_of(const GapList& gaps, int row) {
   const auto bound = [&](int side) { return gap_bound(gaps.kind, gaps.type, gaps.bounds[2 * row + side]); };
   return {bound(0), gaps.nulls[2 * row + 1] ? Gap::kUnbounded : bound(1)};
+}
+
+void append_gaps(const GapList& gaps, std::vector<Gap>& ticks) {
+  for (int row = 0; row < gaps.rows; ++row) {
+    const Gap gap = gap_of(gaps, row);
+    guarded([&] { ticks.push_back(gap); });
+  }
+}
+
+void keep_distinct(std::vector<Gap>& gaps, GapList* list) {
+  std::set<std::pair<int64_t, int64_t>> seen;
+  size_t kept = 0;
+  for (size_t row = 0; row < gaps.size(); ++row) {
+    const Gap gap = gaps[row];
+    if (!seen.emplace(gap.low, gap.high).second) continue;
+    gaps[kept] = gap;
+    if (list != nullptr) {
+      std::copy_n(list->bounds + 2 * row, 2, list->bounds + 2 * kept);
+      std::copy_n(list->nulls + 2 * row, 2, list->nulls + 2 * kept);
+    }
+    ++kept;
+  }
+  gaps.resize(kept);
+  if (list != nullptr) list->rows = static_cast<int>(kept);
 }
 
 Datum gap_array(const GapList& gaps, std::span<const int32_t> rows, int side) {

@@ -26,6 +26,13 @@ GapList read_gaps(ArrayType* array);
 /// A gap in ticks. @raises 22003 for a bound that does not fit, 22023 for an interval of months
 Gap gap_of(const GapList& gaps, int row);
 
+/// Appends all gaps in ticks. @raises the same
+void append_gaps(const GapList& gaps, std::vector<Gap>& ticks);
+
+/// Drops gaps that repeat an earlier one, because they make no other episodes. Called in guarded.
+/// @param list  what the gaps were read from; nullptr: nobody asks for it any more
+void keep_distinct(std::vector<Gap>& gaps, GapList* list = nullptr);
+
 /// One bound in ticks. @param what  for the errors @raises the same
 int64_t gap_bound(TimeKind kind, Oid type, Datum bound, const char* what = "a gap");
 

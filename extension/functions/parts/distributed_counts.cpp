@@ -485,7 +485,7 @@ Datum distributed_counts(FunctionCallInfo fcinfo, Spread& spread) {
 /// Checks the arguments of episodes, and hands the gaps on, in ticks.
 void read_episode_query(FunctionCallInfo fcinfo, const EpisodePlaces& places, Spread& spread) {
   const Arguments arguments{fcinfo, 0};
-  if (PG_ARGISNULL(places.gaps)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("gaps must not be NULL")));
+  arguments.require(places.gaps, "gaps");
   spread.min_count = arguments.int8(places.min_count);
   spread.min_rate = arguments.float8(places.min_rate);
   if (!spread.min_count && !spread.min_rate)

@@ -3,12 +3,11 @@
 // can fit a call better, takes gaps in ticks, which no setting can change, and wants streams, because only these may lie in parts.
 #include <array>
 #include <optional>
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "episodes/episode_parts.h"
 #include "extension/functions/values/value_run.h"
+#include "extension/input/arguments.h"
 #include "extension/input/event_source.h"
 #include "extension/input/gap_list.h"
 #include "extension/input/item_lists.h"
@@ -39,13 +38,6 @@ struct MakerCall : ValueCall {
 
 using MakerRun = ValueRun<MakerCall>;
 
-/// Drops gaps that repeat another one: they make no other episodes.
-void keep_distinct(std::vector<Gap>& gaps) {
-  check_number_of_gaps(gaps.size());
-  std::set<std::pair<int64_t, int64_t>> seen;
-  std::erase_if(gaps, [&](const Gap& gap) { return !seen.emplace(gap.low, gap.high).second; });
-}
-
 /// Reads and checks the arguments behind the gaps. The candidates are in the current context.
 void read_arguments(FunctionCallInfo fcinfo, int first, MakerCall& call) {
   const Arguments arguments{fcinfo, first, kParams};
@@ -60,6 +52,7 @@ void read_arguments(FunctionCallInfo fcinfo, int first, MakerCall& call) {
   const char* const counting = arguments.string(kCounting, kEpisodeCountingNames[0]);
   if (arguments.has(kCandidates)) call.candidates = value_bytes(episode_counts_argument(fcinfo, first + kCandidates));
   guarded([&] {
+    check_number_of_gaps(query.gaps.size());
     keep_distinct(query.gaps);
     query.counting = parse_episode_counting(counting);
     query.device = selected_devices();
@@ -105,11 +98,6 @@ Datum make_counts(const TableInput& input, MakerRun* run, bool needs_streams, Me
   PG_RETURN_POINTER(value);
 }
 
-[[noreturn]] void raise_no_gaps() {
-  ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("gaps must not be NULL")));
-  pg_unreachable();
-}
-
 }  // namespace
 
 BATMAP_FUNCTION(batmap_episode_counts_from) {
@@ -119,13 +107,10 @@ BATMAP_FUNCTION(batmap_episode_counts_from) {
   const TableInput input = query_input(fcinfo, context, "batmap_episode_counts_from", 0, kQuery);
   auto* const run = new_stream<MakerRun>(input.operation, context);
   MakerCall& call = run->call();
-  if (PG_ARGISNULL(kGaps)) raise_no_gaps();
+  Arguments{fcinfo, 0}.require(kGaps, "gaps");
   const GapList gaps = read_gaps(PG_GETARG_ARRAYTYPE_P(kGaps));
   call.unit = gaps.kind;
-  for (int row = 0; row < gaps.rows; ++row) {
-    const Gap gap = gap_of(gaps, row);
-    guarded([&] { call.query.gaps.push_back(gap); });
-  }
+  append_gaps(gaps, call.query.gaps);
   read_arguments(fcinfo, kGaps + 1, call);
   return make_counts(input, run, false, caller);
 }
@@ -138,7 +123,7 @@ BATMAP_FUNCTION(batmap_episode_counts_of_part) {
   const TableInput input = query_input(fcinfo, context, "batmap_episode_counts_from", 0, kPartQuery);
   auto* const run = new_stream<MakerRun>(input.operation, context);
   MakerCall& call = run->call();
-  if (PG_ARGISNULL(kUnit) || PG_ARGISNULL(kTicks)) raise_no_gaps();
+  for (const int part : {kUnit, kTicks}) Arguments{fcinfo, 0}.require(part, "gaps");
   const int32 unit = PG_GETARG_INT32(kUnit);
   ArrayType* const ticks = PG_GETARG_ARRAYTYPE_P(kTicks);
   const int elements = ArrayGetNItems(ARR_NDIM(ticks), ARR_DIMS(ticks));
