@@ -68,15 +68,23 @@ KeyEncoder time_encoder(TimeKind kind, Oid type) {
   return converting_encoder(0, ticks_of(kind, type));
 }
 
+/// The types of a time, for an error.
+const char* wanted_times(TimeKind kind) {
+  switch (kind) {
+    case TimeKind::kInteger: return "an integer or a date";
+    case TimeKind::kFloat: return "double precision";
+    case TimeKind::kTimestamp: break;
+  }
+  return "a timestamp or a date";
+}
+
 /// @raises 42804 unless the first column goes with the gaps, and is of the type that the answer has
 void check_time_column(Oid actual, const EventInput& input) {
-  if (ticks_of(input.time, actual) == nullptr) {
-    constexpr const char* kWanted[] = {"an integer or a date", "double precision", "a timestamp or a date"};
+  if (ticks_of(input.time, actual) == nullptr)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("first column of the input query must be %s for %s of this type, not %s",
-                           kWanted[static_cast<int>(input.time)], input.distances, format_type_be(actual)),
+                           wanted_times(input.time), input.distances, format_type_be(actual)),
                     hint_at_times()));
-  }
   if (!OidIsValid(input.time_type) || stands_for(actual, input.time_type)) return;
   if (is_integer(actual) && is_integer(input.time_type) && input.time_type == usual_time(input.time)) return;
   if (getBaseType(actual) == FLOAT4OID && input.time_type == FLOAT8OID) return;

@@ -35,13 +35,25 @@ constexpr InputNames kRows{"Transactions", "Items", "Items Kept", "Rows Kept"};
 constexpr InputNames kSets{"Distinct Elements", "Sets", "Sets Kept", "Elements Kept"};
 constexpr InputNames kEvents{"Streams", "Distinct Events", "Distinct Events Kept", "Events Kept"};
 
-// What it calls the answers of each kind, and their input.
-constexpr struct {
+// What it calls the answers of a run, and its input.
+struct RunNames {
   const char* answers;
   InputNames input;
-} kNames[] = {{"Pairs", kRows},  // [AnswerKind]
-              {"Pairs", kSets},      {"Itemsets", kRows},      {"Rules", kRows},       {"Items Recommended", kRows},
-              {"Episodes", kEvents}, {"Occurrences", kEvents}, {"Similar Sets", kSets}};
+};
+
+RunNames names_of(AnswerKind kind) {
+  switch (kind) {
+    case AnswerKind::kPairs: return {"Pairs", kRows};
+    case AnswerKind::kSetPairs: return {"Pairs", kSets};
+    case AnswerKind::kItemsets: return {"Itemsets", kRows};
+    case AnswerKind::kRules: return {"Rules", kRows};
+    case AnswerKind::kRecommendations: return {"Items Recommended", kRows};
+    case AnswerKind::kEpisodes: return {"Episodes", kEvents};
+    case AnswerKind::kOccurrences: return {"Occurrences", kEvents};
+    case AnswerKind::kSimilarSets: break;
+  }
+  return {"Similar Sets", kSets};
+}
 
 }  // namespace
 
@@ -65,7 +77,7 @@ void explain_run(const RunRecord& run, ExplainState* state) {
   const auto explain_number = [&](const char* name, const char* unit, uint64_t value) {
     ExplainPropertyInteger(name, unit, static_cast<int64_t>(value), state);
   };
-  const auto& [answers, input] = kNames[static_cast<size_t>(run.answers)];
+  const auto [answers, input] = names_of(run.answers);
   const bool is_of_sets = run.answers == AnswerKind::kSetPairs || run.answers == AnswerKind::kSimilarSets;
   const bool has_transactions = !is_of_sets || run.transactions > 0;  // sets: only where their elements become rows
   explain_number("Rows Read", nullptr, run.rows_read);

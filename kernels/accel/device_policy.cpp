@@ -52,7 +52,11 @@ constexpr uint64_t kListBytes = 8;        // bytes an event, as the next one
 constexpr uint64_t kOrderBytes = 12;
 constexpr uint64_t kEpisodeFixedBytes = uint64_t{512} << 20;
 
-constexpr const char* kModeNames[] = {"auto", "cpu", "cuda", "require"};
+constexpr struct {
+  const char* name;
+  DeviceMode mode;
+} kModes[] = {
+    {"auto", DeviceMode::kAuto}, {"cpu", DeviceMode::kCpu}, {"cuda", DeviceMode::kCuda}, {"require", DeviceMode::kRequire}};
 
 const char* name_of(DeviceMethod method) {
   switch (method) {
@@ -109,8 +113,8 @@ double counting_ns(const EpisodeSizes& sizes) {
 }  // namespace
 
 std::optional<DeviceMode> parse_device_mode(const std::string& name) {
-  for (size_t i = 0; i < std::size(kModeNames); ++i)
-    if (name == kModeNames[i]) return static_cast<DeviceMode>(i);
+  for (const auto& entry : kModes)
+    if (name == entry.name) return entry.mode;
   return std::nullopt;
 }
 

@@ -16,7 +16,7 @@ namespace batmap {
 
 namespace {
 
-constexpr const char* kWindowCountingNames[] = {"streams", "occurrences"};
+constexpr const char* kWindowCountingNames[] = {"streams", "occurrences"};  // [WindowCounting]
 
 // A batch is as many items as may give this many answers, or reach this many events on one thread; one for each thread at
 // least. So few answers wait, and a thread rarely waits for another one.

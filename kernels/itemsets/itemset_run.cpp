@@ -23,9 +23,9 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kMaxRounds = 100'000;  // of random ways
-constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
-constexpr const char* kTargetNames[] = {"all", "closed", "maximal", "generators"};
+constexpr uint64_t kMaxRounds = 100'000;                                                    // of random ways
+constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};  // [ItemsetAlgorithm]
+constexpr const char* kTargetNames[] = {"all", "closed", "maximal", "generators"};          // [ItemsetTarget]
 
 uint32_t clamped(const std::optional<int64_t>& value, uint32_t otherwise) {
   return value ? static_cast<uint32_t>(std::min<int64_t>(*value, UINT32_MAX)) : otherwise;

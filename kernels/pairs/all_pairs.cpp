@@ -91,7 +91,7 @@ constexpr double kFoundPair = 4;       // a pair with enough common elements, wh
 constexpr double kRankingPays = 4;
 constexpr uint64_t kBytesARow = 32;  // memory of a relation while it is counted
 
-constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation", "prefix"};
+constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation", "prefix"};  // [AllPairsWay]
 
 /// A number that is larger than every element.
 uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> order, const ExecutionOptions& options) {
