@@ -2,7 +2,6 @@
 #include "extension/server/backend.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "extension/server/budget.h"
 #include "extension/server/settings.h"
@@ -13,8 +12,7 @@ namespace batmap::pg {
 
 int thread_count() {
   if (IsParallelWorker()) return 1;
-  static const int processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int wanted = settings.threads > 0 ? settings.threads : std::min(1 + max_parallel_workers_per_gather, processors);
+  const int wanted = settings.threads > 0 ? settings.threads : std::min(1 + max_parallel_workers_per_gather, processors());
   return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(wanted), 1 + max_helper_threads()));
 }
 

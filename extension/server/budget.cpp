@@ -191,6 +191,11 @@ constexpr SharedPart kBudgetPart = {"batmap budget", shared_bytes, attach_sums};
 MemoryBudget* session_memory() { return session(); }
 ThreadBudget* session_threads() { return session(); }
 
+int processors() {
+  static const int count = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return count;
+}
+
 uint64_t max_memory_bytes() { return memory_cap.load(std::memory_order_relaxed); }
 uint64_t max_helper_threads() { return thread_cap.load(std::memory_order_relaxed); }
 
@@ -200,8 +205,7 @@ void assign_max_memory(int megabytes, void*) {
 }
 
 void assign_max_threads(int threads, void*) {
-  const uint64_t processors = std::max(1u, std::thread::hardware_concurrency());
-  thread_cap.store(threads < 0 ? processors : static_cast<uint64_t>(threads), std::memory_order_relaxed);
+  thread_cap.store(static_cast<uint64_t>(threads < 0 ? processors() : threads), std::memory_order_relaxed);
 }
 
 BudgetShare budget_share(int slot) {

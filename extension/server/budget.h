@@ -15,6 +15,9 @@ namespace batmap::pg {
 MemoryBudget* session_memory();
 ThreadBudget* session_threads();
 
+/// Of this machine, at least 1. From any thread.
+int processors();
+
 /// The settings, with -1 replaced by its meaning. From any thread.
 uint64_t max_memory_bytes();
 uint64_t max_helper_threads();
