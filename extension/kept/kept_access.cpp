@@ -2,6 +2,7 @@
 #include "extension/kept/kept_access.h"
 
 #include "extension/kept/kept_companions.h"
+#include "extension/server/own_statement.h"
 
 #include "extension/server/pg.h"
 

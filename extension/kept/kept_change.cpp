@@ -9,6 +9,7 @@
 
 #include "core/polled.h"
 #include "extension/input/key_column.h"
+#include "extension/server/own_statement.h"
 #include "extension/server/settings.h"
 #include "extension/types/text_items.h"
 #include "pairs/counts/pair_counts_build.h"

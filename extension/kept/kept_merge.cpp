@@ -10,6 +10,7 @@
 #include "extension/kept/kept_stored.h"
 #include "extension/kept/kept_unlogged.h"
 #include "extension/server/boundary.h"
+#include "extension/server/own_statement.h"
 
 #include "extension/server/pg.h"
 

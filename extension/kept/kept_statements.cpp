@@ -3,6 +3,7 @@
 
 #include "extension/input/key_column.h"
 #include "extension/kept/kept_setup.h"
+#include "extension/server/own_statement.h"
 #include "extension/types/text_items.h"
 
 #include "extension/server/pg.h"

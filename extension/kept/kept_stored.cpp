@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "extension/kept/kept_access.h"
+#include "extension/server/own_statement.h"
 #include "extension/types/pair_counts_datum.h"
 
 #include "extension/server/pg.h"

@@ -283,14 +283,6 @@ bool has_index(Relation table, AttrNumber column) {
   return found;
 }
 
-const char* qualified_name(Oid relation) {
-  const char* const name = get_rel_name(relation);
-  const char* const schema = get_namespace_name(get_rel_namespace(relation));
-  if (name == nullptr || schema == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relation)));
-  return quote_qualified_identifier(schema, name);
-}
-
 const char* table_literal(Oid table) {
   return quote_literal_cstr(DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(table))));
 }

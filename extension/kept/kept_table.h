@@ -61,9 +61,6 @@ const KeptTable* find_kept_table_quietly(Relation table);
 /// Whether a table has an index of all its rows that begins with a column, and in which single values are looked up.
 bool has_index(Relation table, AttrNumber column);
 
-/// "schema"."name"
-const char* qualified_name(Oid relation);
-
 /// The expression for a column in a query text.
 const char* as_item(const char* column, bool has_texts);
 

@@ -12,4 +12,12 @@ void run_statement(const char* text, int count, Oid* types, Datum* values, bool 
   if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
 }
 
+const char* qualified_name(Oid relation) {
+  const char* const name = get_rel_name(relation);
+  const char* const schema = get_namespace_name(get_rel_namespace(relation));
+  if (name == nullptr || schema == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relation)));
+  return quote_qualified_identifier(schema, name);
+}
+
 }  // namespace batmap::pg

@@ -83,10 +83,6 @@ void find_columns(const SpreadSource& source, Oid table, AttrNumber* columns) {
   relation_close(relation, NoLock);
 }
 
-const char* quoted_name(Oid table) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), get_rel_name(table));
-}
-
 /// What the statistics say; negative: nothing. A partitioned table has no rows of its own.
 double rows_of(Oid table) {
   const HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
@@ -100,7 +96,7 @@ double rows_of(Oid table) {
 void add_here(List*& parts, const AttrNumber* columns, int count, Oid table) {
   const char* names[SpreadSource::kMaxColumns];
   for (int k = 0; k < count; ++k) names[k] = quote_identifier(get_attname(table, columns[k], false));
-  add_table(part_of(parts, PartPlace::kHere, "this server", 0), names, count, quoted_name(table), rows_of(table));
+  add_table(part_of(parts, PartPlace::kHere, "this server", 0), names, count, qualified_name(table), rows_of(table));
 }
 
 // ---- partitions on foreign servers
@@ -195,7 +191,7 @@ List* parts_of_partitions(const SpreadSource& source, Oid table, const AttrNumbe
       for (int k = 0; k < source.count; ++k) names[k] = quote_identifier(get_attname(child, found[k], false));
       // Its own children are in the list, too.
       add_table(part_of(parts, PartPlace::kHere, "this server", 0), names, source.count,
-                psprintf("ONLY %s", quoted_name(child)), rows_of(child));
+                psprintf("ONLY %s", qualified_name(child)), rows_of(child));
     }
   }
   return parts;
