@@ -18,7 +18,7 @@ constexpr uint64_t kMax = INT64_MAX;
               "Raise the threshold or give max_length.");
 }
 
-/// The number of ways to take some of n.
+/// The number of ways to take some of n. @throws Error{kTooLarge} above kMax: there may be many perfect extensions
 uint64_t subsets_of(size_t n, size_t taken) {
   unsigned __int128 subsets = 1;
   for (size_t k = 1; k <= std::min(taken, n - taken); ++k) {

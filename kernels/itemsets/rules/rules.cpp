@@ -27,6 +27,7 @@ constexpr uint32_t kMaxSplit = 31;  // items of an itemset whose subsets are all
               "Count the candidates of all parts in each part, and add up these counts.");
 }
 
+/// The number of ways to take k of n. With n up to kMaxSplit no product overflows.
 uint64_t combinations(uint64_t n, uint64_t k) {
   k = std::min(k, n - k);
   uint64_t number = 1;
