@@ -162,17 +162,4 @@ void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out
     out[out.size() - 1] = '}';
 }
 
-void print_compact_set_text(std::span<const std::byte> bytes, GrowingBuffer<char>& out, const CancelToken& cancel) {
-  for (const char c : kCompactPrefix) out.push_back(c);
-  char* at = out.room((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    if (i % kPollEvery == 0) cancel.throw_if_requested();
-    const size_t there = std::min<size_t>(bytes.size() - i, 3);
-    uint32_t bits = 0;
-    for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < there ? std::to_integer<uint32_t>(bytes[i + k]) : 0);
-    for (size_t k = 0; k < 4; ++k) *at++ = k <= there ? kDigits64[bits >> (18 - 6 * k) & 63] : '=';
-  }
-  out.add((bytes.size() + 2) / 3 * 4);
-}
-
 }  // namespace batmap

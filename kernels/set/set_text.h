@@ -1,5 +1,5 @@
-// Text forms of a set. {1,5,9} is read and written; so is the compact form, `b1:` and base64 of the binary
-// form. A JSON array, [1,5,9], is read. Cost: linear, and sorting where the text is not sorted. Source: ours.
+// Text forms of a set. {1,5,9} is read and written. The compact form, `b1:` and base64 of the binary form, and a JSON array,
+// [1,5,9], are read. Cost: linear, and sorting where the text is not sorted. Source: ours.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,5 @@ std::optional<int> parse_set_text(std::string_view text, GrowingBuffer<uint64_t>
 
 /// Appends {1,5,9}, without a terminating zero. @param elements  in the order in which they are printed
 void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out, const CancelToken& cancel = {});
-
-/// Appends b1: and the base64 of a whole stored value.
-void print_compact_set_text(std::span<const std::byte> bytes, GrowingBuffer<char>& out, const CancelToken& cancel = {});
 
 }  // namespace batmap

@@ -9,6 +9,7 @@
 #include "set/set_operations.h"
 #include "set/set_state.h"
 #include "set/set_text.h"
+#include "test/unit/shared/compact_text.h"
 #include "test/unit/shared/grid.h"
 #include "test/unit/shared/sets.h"
 
@@ -79,8 +80,7 @@ TEST(SetCancel, StopsAtEveryLook) {
               encoder.write(bytes.data());
             }};
   };
-  GrowingBuffer<char> compact(test_meter());
-  print_compact_set_text(bits.bytes, compact);
+  const std::string text_of_bits = compact_text(bits.bytes);
   const std::vector<Walk> walks = {
       count("count by planes", a, even),
       count("count folded", a, large),
@@ -147,15 +147,10 @@ TEST(SetCancel, StopsAtEveryLook) {
          GrowingBuffer<char> out(test_meter());
          print_set_text(many, out, cancel);
        }},
-      {"print bytes", of_bits,
-       [&](Token cancel) {
-         GrowingBuffer<char> out(test_meter());
-         print_compact_set_text(bits.bytes, out, cancel);
-       }},
       {"parse bytes", of_bits,
        [&](Token cancel) {
          GrowingBuffer<uint64_t> out(test_meter());
-         parse_set_text({compact.begin(), compact.size()}, out, options(cancel));
+         parse_set_text(text_of_bits, out, options(cancel));
        }},
       {"write Roaring bytes", compact_large.bytes.size(),
        [&](Token cancel) {

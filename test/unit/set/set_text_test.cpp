@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "test/unit/shared/compact_text.h"
 #include "test/unit/shared/sets.h"
 
 namespace batmap::test {
@@ -32,12 +33,6 @@ std::optional<ErrorCode> refusal(std::string_view text) {
 std::string print(const Elements& elements) {
   GrowingBuffer<char> out(test_meter());
   print_set_text(elements, out);
-  return {out.begin(), out.end()};
-}
-
-std::string print_compact(const Bytes& bytes) {
-  GrowingBuffer<char> out(test_meter());
-  print_compact_set_text(bytes, out);
   return {out.begin(), out.end()};
 }
 
@@ -87,7 +82,7 @@ TEST(SetText, PrintsWhatItReads) {
 
 TEST(SetText, CompactFormOfEverySet) {
   for (const NamedSet& set : awkward_sets()) {
-    const std::string text = print_compact(set.bytes);
+    const std::string text = compact_text(set.bytes);
     const Parsed parsed = parse(text);
     ASSERT_EQ(parsed.elements, set.elements) << set.name;
     ASSERT_EQ(parsed.width, set.width);
@@ -101,7 +96,7 @@ TEST(SetText, CompactFormOfEverySet) {
 }
 
 TEST(SetText, CompactFormIsCheckedInFull) {
-  const std::string text = print_compact(encode({1, 5, 9}, 20));
+  const std::string text = compact_text(encode({1, 5, 9}, 20));
   EXPECT_EQ(text, "b1:ERQDAAAAAAABAAAABQAAAAkAAAA=");
   EXPECT_EQ(parse(text).elements, (Elements{1, 5, 9}));
   for (const char* wrong :
