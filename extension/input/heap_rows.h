@@ -48,9 +48,9 @@ bool is_heap_rows_path(PlannerInfo* root, const Path* path);
 /// @param rows       set to the start of the scan if the node can be read this way; else unchanged
 /// @param first      of `factors` columns of the node, integers, that are read beside the two; at most kMaxFactors
 /// @param positions  [2 + factors] where the columns are in the output of the node; nullptr: it has these in their order
-/// @return whether it can: it scans a heap table without conditions for two columns whose values are their own
-/// keys, and for the factors, no column of variable length comes before them (virtual ones do not count), no column of int8 that may be NULL is a
-/// factor, and nobody counts its rows (EXPLAIN ANALYZE)
+/// @return whether it can: it scans a heap table without conditions for two columns whose values are their own keys, and for the
+/// factors; no column of variable length comes before them (virtual ones do not count); no factor is an int8 that may be NULL;
+/// and nobody counts its rows (EXPLAIN ANALYZE)
 bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first, int factors,
                     const int* positions);
 

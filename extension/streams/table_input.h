@@ -54,7 +54,8 @@ struct TableInput {
   InnerQuery query() const { return query_argument(fcinfo, index, after_input, places); }
 };
 
-/// A query, or a table. Columns that are named behind a query may be NULL: then it has two. @raises 22004 if it is NULL, or the name of a column of a table
+/// A query, or a table. Columns that are named behind a query may be NULL: then it has two.
+/// @raises 22004 if it is NULL, or the name of a column of a table
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type = InvalidOid);
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,

@@ -5,9 +5,9 @@
 //    together keep at most a quarter of batmap.work_mem and drop sets by second chance (set_store.h). The planes are
 //    aligned to 64 bytes. A nested loop over n sets fetches each about twice;
 //  - what the header tells costs one chunk of the value, and membership costs the header and one or two blocks.
-// Values inside their row are used in place, until they have met so many others that a copy of them is prepared. Values never change, and neither does the value of a toast
-// pointer while a statement can see it. Expressions that the server caches longer (support functions in
-// catalog caches) keep nothing.
+// Values inside their row are used in place, until they have met so many others that a copy of them is prepared. Values never
+// change, and neither does the value of a toast pointer while a statement can see it. Expressions that the server caches longer
+// (support functions in catalog caches) keep nothing.
 #pragma once
 
 #include "set/set_view.h"

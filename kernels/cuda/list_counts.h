@@ -9,8 +9,8 @@
 // comparisons. A bucket has one hash in the mean. The few hashes that find their bucket full are looked up the other way
 // round, in the list of a.
 //
-// Cost: one look-up for each hash of the shorter list (bench/device_pairs.cpp, part list). Source: ours; hashes with a table of ranges are interpolation search with
-// the guess written down.
+// Cost: one look-up for each hash of the shorter list (bench/device_pairs.cpp, part list). Source: ours; hashes with a table of
+// ranges are interpolation search with the guess written down.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -93,6 +93,16 @@ constexpr uint64_t kBytesARow = 32;  // memory of a relation while it is counted
 
 constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation", "prefix"};  // [AllPairsWay]
 
+/// All sets. @param id_of  the id of a set
+template <typename IdOf>
+std::vector<uint32_t> by_rising_id(size_t sets, const CancelToken& cancel, IdOf id_of) {
+  std::vector<uint32_t> sorted(sets);
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   polled(cancel, [&](uint32_t x, uint32_t y) { return id_of(x) < id_of(y); }));
+  return sorted;
+}
+
 /// A number that is larger than every element.
 uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> order, const ExecutionOptions& options) {
   constexpr size_t kSetsATask = 64;
@@ -169,10 +179,7 @@ AllPairsRun::~AllPairsRun() = default;
 /// The sets are rows (element, number) already.
 void AllPairsRun::prepare_rows(CollectedSets given) {
   const std::span<const int64_t> ids = given.ids();
-  std::vector<uint32_t> by_id(given.size());
-  std::iota(by_id.begin(), by_id.end(), 0);
-  std::stable_sort(by_id.begin(), by_id.end(),
-                   polled(options_.cancel, [&](uint32_t x, uint32_t y) { return ids[x] < ids[y]; }));
+  const std::vector<uint32_t> by_id = by_rising_id(given.size(), options_.cancel, [&](uint32_t set) { return ids[set]; });
   name_of_number_ = Buffer<uint32_t>(*options_.memory, given.size());
   for (uint32_t name = 0; name < by_id.size(); ++name) {
     ids_.push_back(ids[by_id[name]]);
@@ -195,9 +202,7 @@ void AllPairsRun::prepare(SetCollection given) {
   input_ = std::make_unique<Input>(Input{std::move(given), {}, {}, 0});
   const SetCollection& sets = input_->sets;
   std::vector<uint32_t>& order = input_->order;
-  std::vector<uint32_t> by_id(sets.size());
-  std::iota(by_id.begin(), by_id.end(), 0);
-  std::stable_sort(by_id.begin(), by_id.end(), [&](uint32_t x, uint32_t y) { return sets.id(x) < sets.id(y); });
+  const std::vector<uint32_t> by_id = by_rising_id(sets.size(), options_.cancel, [&](uint32_t set) { return sets.id(set); });
   input_->name_of.resize(sets.size());
   for (uint32_t name = 0; name < by_id.size(); ++name) {
     const SetView& set = sets[by_id[name]];

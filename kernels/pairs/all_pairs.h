@@ -1,13 +1,15 @@
-// All pairs of stored sets with the number of their common elements. There are four ways. Tiles: each set is
-// in memory once, in prepared form, and pairs are compared in tiles that stay in cache (tiles.h). Positional: if the sets are
-// so dense in one universe that decoding them costs less than comparing them, they become bit rows by
-// element, which are summed (count_positionally()). Relation: if such rows would be too wide or too empty,
-// the elements become a relation (tid = element, item = set), and pair_run.h counts it by the method that
-// fits. So it is, too, if the sets are too large for memory (collected_sets.h): then the relation is in files. Prefix: if the pairs must have much in common, candidates are found by their rarest elements (prefix_counter.h).
+// All pairs of stored sets with the number of their common elements. There are four ways:
+//   tiles       each set is in memory once, in prepared form, and pairs are compared in tiles that stay in the cache (tiles.h)
+//   positional  the sets become bit rows by element, which are summed (count_positionally()): if the sets are so dense in one
+//               universe that decoding them costs less than comparing them
+//   relation    the elements become a relation (tid = element, item = set), which pair_run.h counts by the method that fits: if
+//               bit rows would be too wide or too empty. If the sets are too large for memory (collected_sets.h), this is the
+//               only way, and the relation is in files
+//   prefix      candidates are found by their rarest elements (prefix_counter.h): if pairs must have much in common
 // Devices count the sets themselves, if all are batmaps of one width, or the relation.
 //
-// All ways answer in the same order: by rising cardinality of the sets, then by id, unless a top-k form
-// orders the pairs. Source: tiles after Amossen & Pagh 2011; the other ways and the choice are ours.
+// All ways answer in the same order: by rising cardinality of the sets, then by id, unless a top-k form orders the pairs.
+// Source: tiles after Amossen & Pagh 2011; the other ways and the choice are ours.
 #pragma once
 
 #include <memory>

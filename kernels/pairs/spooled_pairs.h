@@ -1,5 +1,6 @@
 // Answers that wait in a temporary file until all of them are known, for a caller that must get all answers or
-// none. Handing them over needs no memory but the batch. Supports of items are not kept. Cost: 24 bytes of the file an answer. Source: ours.
+// none. Handing them over needs no memory but the batch. Supports of items are not kept. Cost: 24 bytes of the file an answer.
+// Source: ours.
 #pragma once
 
 #include <cstdint>

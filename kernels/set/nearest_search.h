@@ -11,7 +11,8 @@
 // If no set is like the query, nearly all lists must be read, and comparing all sets one after the other would have been faster.
 // Once the steps have cost as much as that, the search gives up. So it costs at most twice what the better way costs.
 //
-// Memory: that of a tally (set_tally.h). Cost: a few nanoseconds for each entry of a list that is read. Source: ours, after the prefix filter (Bayardo, Ma, Srikant 2007) and the T-occurrence problem (Li, Lu, Lu 2008).
+// Memory: that of a tally (set_tally.h). Cost: a few nanoseconds for each entry of a list that is read. Source: ours, after the
+// prefix filter (Bayardo, Ma, Srikant 2007) and the T-occurrence problem (Li, Lu, Lu 2008).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The bytes of a set in prepared form, format version 1: constants, choice of the container, and geometry. FORMAT.md
-// explains them, and compact/compact_format.h has version 2. All functions are pure functions of cardinality, width and largest element. Source: Amossen
-// & Pagh 2011, sections II and III; bit planes, containers and the stash inside the value are ours.
+// The bytes of a set in prepared form, format version 1: constants, choice of the container, and geometry. FORMAT.md explains
+// them, and compact/compact_format.h has version 2. The functions depend on cardinality, width and largest element only. Source:
+// Amossen & Pagh 2011, sections II and III; bit planes, containers and the stash inside the value are ours.
 #pragma once
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // All pairs of containers and all widths work. Nothing here allocates. Functions with a token poll it
 // every few tens of microseconds and throw Error{kCancelled}; shorter calls do not poll.
 //
-// Two compact sets meet block by block (compact/compact_operations.h). Two batmaps of equal width are compared plane by plane, folded if their ranges differ; a much smaller one
-// probes the other instead (`probing_is_cheaper`). Two bitmaps are ANDed. In all other cases, each element of
-// the smaller set is looked up in the other one. Source: Amossen & Pagh 2011 II, III-C; the choice is ours.
+// Two compact sets meet block by block (compact/compact_operations.h). Two batmaps of equal width are compared plane by plane,
+// folded if their ranges differ; a much smaller one probes the other instead (`probing_is_cheaper`). Two bitmaps are ANDed. Else
+// each element of the smaller set is looked up in the other one. Source: Amossen & Pagh 2011 II, III-C; the choice is ours.
 #pragma once
 
 #include <span>
