@@ -1,8 +1,9 @@
-// The part of the C ABI (accelerator.h) that searches for frequent itemsets over bit rows. One device holds a
-// stack of levels; a level has the rows of some itemsets of one length, and an itemset is named by its
-// position in its level. extend() joins, prunes, counts and packs without the host. A host that makes its own
-// candidates calls count(), and push() to keep the frequent ones. Calls on one DeviceItemsets come from one
-// thread at a time. Usable from C++17 (nvcc).
+// The part of the C ABI (accelerator.h) that searches for frequent itemsets over bit rows. One device holds a stack of levels. A
+// level has the rows of some itemsets of one length, and an itemset is named by its position in its level.
+//
+// There are two ways to make the next level. extend() makes candidates on the device, counts them, and hands over those that are
+// frequent. A host that makes its own candidates calls count(), and then push() with those that it keeps. Calls on one
+// DeviceItemsets come from one thread at a time. Usable from C++17 (nvcc).
 #pragma once
 
 #include "accel/accelerator.h"
@@ -30,25 +31,26 @@ struct DeviceItemsetJob {
   const uint64_t* rows;
   const DevicePlane* planes;
   uint32_t plane_count;  // at most 32
-  uint32_t has_bitmaps;  // the search will call extend() with `prune`
+  uint32_t has_bitmaps;  // not 0: the search will call extend() with `prune`
   int32_t device;
   uint64_t memory_limit;  // bytes on the device; 0: all it has
   bool (*stop)(void*);    // called some hundred times a second; may be null
   void* stop_arg;
 };
 
-/// A step from the top level to the next.
+/// A step from the top level to the next. The itemsets at [first, last) of the top level are the parents. A candidate is the
+/// union of a parent and a later itemset of the level that has all but its last item in common with it.
 struct DeviceExtension {
-  uint32_t first;  // positions [first, last) of the parents
+  uint32_t first;
   uint32_t last;
-  uint32_t min_count;  // minimum support of what is found
-  // do not count candidates that have an infrequent subset; needs a complete top level
+  uint32_t min_count;  // candidates of at least this support are found
+  // if not 0, a candidate with an infrequent subset is not counted. The top level must be complete then
   uint32_t prune;
-  // for prune: itemsets whose first item is this or a later one have not been counted
+  // with prune: nothing is known of itemsets whose first item is this or a later one, because they were not counted
   uint32_t leading;
-  // itemsets of this support are found but get no row: they are perfect extensions of the one parent
+  // a candidate of this support is found but gets no row: its last item is a perfect extension of the only parent
   uint32_t fold_support;
-  uint32_t push;  // the rows of what is found become the new top level
+  uint32_t push;  // if not 0, the rows of what is found become the new top level
 };
 
 /// Receives the itemsets of one extend(). `room` is called once; if it returns null there is no room, and the
@@ -70,8 +72,8 @@ struct DeviceItemsets;  // a search on its device
 struct DeviceItemsetApi {
   /// Starts with one level: the items.
   AcceleratorStatus (*open)(const DeviceItemsetJob* job, DeviceItemsets** itemsets, AcceleratorMessage* why);
-  /// Joins each parent of the step with all later itemsets that have the same parent as it. Results come in
-  /// order of their positions. After kOutOfMemory the levels are unchanged.
+  /// Counts the candidates of a step. Those that are found come in order of their two positions. After kOutOfMemory the levels
+  /// are unchanged.
   /// @param candidates  overwritten: how many candidates were counted
   AcceleratorStatus (*extend)(DeviceItemsets* itemsets, const DeviceExtension* step, const DeviceItemsetSink* sink,
                               uint64_t* candidates, AcceleratorMessage* why);

@@ -39,7 +39,7 @@ double estimate_episodes(EpisodeMethod method, const EpisodeJob& job);
 /// The method of the smallest estimate. Pure.
 EpisodeMethod choose_episode_method(const EpisodeJob& job);
 
-/// @param batch  some of its episodes are tracked in a slice of the stream
+/// Describes the counting of a batch. To foresee its branches, it tracks some of the episodes in a slice of the stream.
 EpisodeJob describe_job(const EventAxisView& view, const EpisodeBatch& batch, int threads);
 
 /// The method for a batch on an axis of a part: the best one, but a stream in pieces is tracked.

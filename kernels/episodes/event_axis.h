@@ -19,15 +19,15 @@
 
 namespace batmap {
 
-/// The place of a piece on the axis of its stream.
+/// The place of a piece on the axis of its stream: what was counted with earlier pieces (event_parts.h).
 struct PieceBounds {
-  int64_t counted_to = -1;  // if it continues a stream: events up to this time were on the axis before
-  int64_t context = 0;      // those of so many ticks are on it again
+  int64_t counted_to = -1;  // events up to this time were on an earlier axis; -1: the piece is the first of its stream
+  int64_t context = 0;      // of these, the events of the last so many ticks are on this axis again
   int64_t step = 0;         // how much of the context is for one gap; 0 if the context is the whole stream
-  bool crosses = false;     // two events after counted_to were on one axis before, too
+  bool crosses = false;     // two events after counted_to were on one earlier axis, too
 
-  /// Entries of the first `length` events that end later are made from the axis and the entry that is carried for one event
-  /// less. Of those that end up to this time, the last one is carried.
+  /// The entries of a prefix of `length` events (frontier.h) that end after this time are made on the axis. Of those that end up
+  /// to it, the last one is carried from piece to piece.
   /// @param before  the last time before the piece: counted_to or, as the next piece sees it, the last time of this one
   int64_t settled_to(size_t length, int64_t before) const {
     return before < 0 ? -1 : before - context + static_cast<int64_t>(length - 1) * step;

@@ -69,8 +69,8 @@ bool may_follow(const std::vector<Gap>& gaps, uint32_t before, uint32_t step) {
 
 }  // namespace
 
-/// The steps that may extend a prefix: the last steps of some consecutive episodes of the level or, if these
-/// are single symbols, each symbol with every gap: then may_follow() has to be asked. Ascending.
+/// The steps that may extend a prefix, ascending. They are the last steps of some consecutive episodes of the level. If the
+/// episodes are single symbols, they are these symbols with every gap, and may_follow() says which of them are candidates.
 struct LevelWise::Candidates {
   const EpisodeLevel& level;
   size_t begin;
@@ -194,10 +194,10 @@ class Extensions {
         }));
   }
 
-  /// Counts the extensions by all symbols at once. Walks over the events that each entry reaches and the next one does
-  /// not (see extend_searching_list), in order of time: those that are new on the axis. Each of them ends an occurrence of the
-  /// prefix and its own symbol.
-  /// @param blocked_to  of the time at which an occurrence ends: no other one that starts up to then counts
+  /// Counts the extensions by all symbols at once. Each entry walks over the events that it reaches and the next entry does not
+  /// (see extend_searching_list), as far as they are new on the axis. So events are visited in order of time. Each of them ends
+  /// an occurrence of the prefix followed by its symbol.
+  /// @param blocked_to  blocked_to(end of an occurrence): the next one that counts starts later than this
   // Not inlined: two copies in one function take its registers, and 14 % more instructions (callgrind).
   template <typename BlockedTo>
   [[gnu::noinline]] void walk(const EventAxisView& view, FrontierView frontier, uint32_t gap, BlockedTo blocked_to) {

@@ -1,15 +1,16 @@
 // Finds the frequent episodes, level by level (one level for each length). Source: EP II-C for the
 // levels; counting by prefixes is ours.
 //
-// Every gap of an episode is one of the given gaps. Candidates of length N come from the frequent episodes of
-// length N - 1: an episode whose suffix is the prefix of another is joined with it, because no episode is more
-// frequent than its prefix or its suffix. Where events of one time form steps, kSameTime is one more gap, after which
-// only larger symbols are candidates: so each set of events is found once. Candidates with one prefix are counted together from its frontier
-// (frontier.h), in the cheaper of two ways. One is a walk over the events that the frontier reaches, which
-// counts the extensions by all symbols at once. The other is a merge for each candidate. Frontiers are made
-// anew at each level and shared by episodes with the same prefix; each thread keeps one for each symbol of one
-// episode. If a method is forced, candidates are counted in batches (episode_counter.h). A device, too, counts
-// batches; it is chosen for each level if it is expected to be faster, and shares prefixes in its own ways.
+// Every gap of an episode is one of the given gaps. Candidates of length N come from the frequent episodes of length N - 1: an
+// episode whose suffix is the prefix of another is joined with it, because no episode is more frequent than its prefix or its
+// suffix. Where events of one time form steps, kSameTime is one more gap, and only a larger symbol may follow it: so each set of
+// events is found once.
+//
+// Candidates with one prefix are counted together from its frontier (frontier.h), in the cheaper of two ways. One is a walk over
+// the events that the frontier reaches, which counts the extensions by all symbols at once. The other is a merge for each
+// candidate. Frontiers are made anew at each level and shared by episodes with the same prefix; each thread keeps one for each
+// symbol of one episode. If a method is forced, candidates are counted in batches (episode_counter.h). A device, too, counts
+// batches, and shares prefixes in its own ways. Each level asks whether a device is expected to be faster.
 //
 // Events in files are counted part by part, and the counts of each candidate are added. A part is loaded once for as many
 // candidates as may have a counter in memory. If a stream comes in pieces, each counter has the time up to which occurrences of

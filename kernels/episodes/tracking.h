@@ -6,10 +6,10 @@
 // episode: every step extends blocks of the next symbol's list at once, and the results are compacted in one of
 // EP's two ways, count-scan-write (IV-E) or atomic (IV-D).
 //
-// Over pieces of a stream, a Tracker carries one entry for each prefix: the last one up to the time from which the next
-// axis makes all entries itself, from its events and the entries that are carried (PieceBounds). Entries before it cannot
-// matter, because later events take the last entry that ends early enough. So the upper end of a gap may be as large as
-// it likes. The lower ends make the context: an event may have to look for its entry so far back.
+// If a stream comes in pieces, the axis of a piece makes the entries of a prefix that end after a certain time
+// (PieceBounds::settled_to()), and a Tracker carries one entry for each prefix from piece to piece: the last one that ends up to
+// that time. Earlier ones cannot matter, because an event takes the last entry that ends early enough. So the upper end of a gap
+// may be as large as it likes. The lower end may not: an event looks for its entry so far back, and so long is the context.
 //
 // Cost: a step for each event of the episode's symbols; for track_all() a step for each occurrence, which may be very many.
 #pragma once

@@ -183,8 +183,9 @@ class WindowPairRun::Counter {
     });
   }
 
-  /// Calls take(other, time) for each event of a larger item in the windows of the events of an item, in order of time. If the
-  /// axis crosses from earlier events to later ones, those that are earlier, in windows of later ones, and then the others.
+  /// Calls take(other, time) for each event of a larger item that is in the window of an event of the item, in order of time. If
+  /// the axis crosses from earlier events to later ones (PieceBounds), a pair has one event of each kind: first come the earlier
+  /// events in windows of later ones, then the later events in windows of earlier ones.
   template <typename Take>
   void visit(const EventAxisView& view, uint32_t item, Take take) {
     const std::span<const int64_t> own = view.list(item);

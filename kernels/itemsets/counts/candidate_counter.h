@@ -1,5 +1,5 @@
-// Counts given itemsets in a relation: a walk over their tree, in which each itemset hands the rest of its transactions
-// to those below it. So a transaction is looked at as often as it has itemsets of the tree with others below them.
+// Counts given itemsets in a relation by a walk over their tree. Each itemset hands its transactions, from its last item on, to
+// the itemsets below it. So a transaction is read once for each itemset that it has and that is no leaf of the tree.
 //
 // Memory: the linked transactions (relation/transactions.h), and 8 bytes for each transaction of the itemsets on one path
 // and their siblings, for each thread. Source: occurrence deliver, of Uno, Asai, Uchida, Arimura (LCM, FIMI 2003), over

@@ -53,9 +53,9 @@ class ProjectedLists {
   }
   RootItem item(NodeItem candidate) const { return candidates_[index_of(candidate)]; }
   size_t candidates() const { return begin_.size() - 1; }
-  /// Calls visit(candidate, lane) for each candidate behind the occurrence, and then for one or more numbers from
-  /// candidates() to candidates() + kEnds - 1. Calls are made for all lanes, 0 to kEnds - 1, between two branches: mostly
-  /// there is only one branch, and it is predicted.
+  /// Calls visit(candidate, lane) for each candidate behind the occurrence. A transaction ends with kEnds numbers that are no
+  /// candidates, from candidates() on, and visit() is called for one or more of these, too. So it can be called for kEnds items,
+  /// one for each lane, before the end is looked for: mostly there is only one branch, which the processor predicts.
   template <typename Visit>
   void visit_behind(const ProjectedOccurrence& occurrence, const Visit& visit) const {
     visit_from(items_.begin() + occurrence.at, candidates(), visit);

@@ -1,9 +1,9 @@
-// Nodes of few transactions, which are bits: the transactions of an item are a row of a few words. See closure_nodes.h.
+// Nodes of few transactions. Each transaction is a bit, and each item has a row of a few words. See closure_nodes.h.
 //
-// All items of a node lie in one list: those passed over, then the candidates. To extend the node by a candidate, the
-// rows of all items are reduced to its transactions; what is in front of it is passed over then, what is behind it are
-// the candidates. An item passed over covers the child if it keeps all of the child's transactions. Source: rows of
-// bits as in Burdick, Calimlim, Gehrke (MAFIA, ICDE 2001); the list with the items passed over is ours.
+// The items of a node lie in one list: those passed over, then the candidates. A child is made from a candidate: the rows of all
+// items are cut down to the transactions of the candidate. In the child, the items in front of the candidate are passed over, and
+// those behind it are candidates. An item passed over covers the child if its row keeps all of the child's transactions. Source:
+// rows of bits as in Burdick, Calimlim, Gehrke (MAFIA, ICDE 2001); the list with the items passed over is ours.
 #include <algorithm>
 #include <bit>
 #include <utility>

@@ -1,15 +1,19 @@
-// The nodes of the searches for closed and for maximal itemsets, which are closed, too. The itemset of a node is the
-// path with all its perfect extensions. It is closed unless an item that was passed over on the way down is in all of
-// its transactions, too: it is covered. Then nothing below it is closed either (prefix-preserving closure). Where
-// transactions merge, the merged one keeps those of the items passed over that all of them have. Source: Uno, Asai,
-// Uchida, Arimura (LCM, FIMI 2003 and 2004); the forms are ours.
+// The nodes of the searches for closed and for maximal itemsets. Both need closed itemsets, because every maximal one is closed.
 //
-// A node on lists with many candidates projects its transactions, which gives the occurrences of each child. A node with
-// few transactions is a table of all subsets of its candidates if these are at most kLeafItems. With more candidates it
-// has a bit for each transaction, and items are the bits of their transactions. Table and bits are the last forms of
-// sparse data, as masks and tables are of dense data. On lists, and where few transactions merge to a mask, the items
-// passed over share the bits of one word. Without a common bit there is no common item; with one the transactions are
-// looked at.
+// The itemset of a node is the path with all its perfect extensions. At each step down, the search takes one candidate and
+// passes over those of lower rank, which have branches of their own. If an item passed over is in all transactions of a node, it
+// covers the node: neither the node's itemset nor any below it is closed, so the search goes no further (prefix-preserving
+// closure). The itemset of every other node is closed. A transaction remembers its items that were passed over. Where
+// transactions merge, the merged one keeps those that all of them have. Source: Uno, Asai, Uchida, Arimura (LCM, FIMI 2003 and
+// 2004); the forms are ours.
+//
+// Besides the forms of target_nodes.h there are three for sparse data. A node on lists with many candidates projects its
+// transactions, which gives the occurrences of each child (projected_lists.h). Below a node with few transactions there is only
+// one more form: a table of all subsets of its candidates, if these are at most kLeafItems; else a bit for each transaction, and
+// a row of bits for each item (closure_bits.cpp).
+//
+// On lists, and where few transactions merge to a mask, a word remembers the items passed over, and several items share a bit of
+// it. Transactions without a common bit have no common item. If they have a common bit, the search looks at the transactions.
 #pragma once
 
 #include <algorithm>
@@ -30,12 +34,12 @@ class ClosureNodes : public TargetNodes {
  protected:
   /// Whether an item passed over is frequent with a node.
   enum class Passed { kUnknown, kNone, kFrequent };
-  /// The transactions of a node on lists: occurrences of its item.
+  /// The transactions of a node on lists: those in which its item occurs.
   struct ListNode {
-    std::span<const ItemOccurrence> occurrences;  // of its item; where there are lists, of the first node above
+    std::span<const ItemOccurrence> occurrences;  // of its item; with `lists`: of the item of the first node of the branch
     RootItem item;
-    const ProjectedLists* lists = nullptr;                // of the node above, or none
-    std::span<const ProjectedOccurrence> projected = {};  // its own in the lists
+    const ProjectedLists* lists = nullptr;                // that the node above has made; nullptr: it has made none
+    std::span<const ProjectedOccurrence> projected = {};  // with `lists`: of its item, in these
     Passed passed = Passed::kUnknown;
 
     size_t size() const { return lists == nullptr ? occurrences.size() : projected.size(); }
@@ -43,18 +47,18 @@ class ClosureNodes : public TargetNodes {
       return occurrences[lists == nullptr ? k : projected[k].transaction];
     }
   };
-  /// A node of few transactions, which are bits. Its items are candidates passed over that are frequent with it, then
-  /// its own candidates.
+  /// A node of few transactions, each of which is a bit. First among its items come candidates of nodes above that were passed
+  /// over and are frequent with it, then its own candidates.
   struct BitNode {
-    size_t begin;  // of its items in bit_items_
-    size_t passed;
-    size_t size;
-    size_t own;  // index in bit_items_ of the item whose row has the node's transactions
+    size_t begin;   // of its items in bit_items_
+    size_t passed;  // how many of its items were passed over
+    size_t size;    // how many items it has
+    size_t own;     // index in bit_items_ of the item whose row has the node's transactions
     uint32_t support;
   };
 
-  /// @param keeps_pairs  find out whether an item passed over is frequent with a pair of root items. Then all branches
-  ///                     are searched, in ascending order.
+  /// @param keeps_pairs  whether to note with which pairs of root items an item passed over is frequent. All branches must be
+  ///                     searched then, in ascending order.
   ClosureNodes(const TargetSearchInput& input, bool keeps_pairs);
 
   // What a target does at a node that is closed.
@@ -80,7 +84,7 @@ class ClosureNodes : public TargetNodes {
   /// The items passed over that several transactions have in common.
   class CommonItems {
    public:
-    /// @param bits  an item that all have has one of these
+    /// @param bits  of head_bit_: an item without one of these is known not to be common
     explicit CommonItems(ClosureNodes& nodes, uint64_t bits = ~uint64_t{0}) : nodes_(nodes), bits_(bits) {}
     /// @param before  of one more transaction @return false if none is left
     bool keep(std::span<const RootItem> before) {
@@ -116,7 +120,8 @@ class ClosureNodes : public TargetNodes {
   void search_below(const ListNode& node, std::span<const Candidate> candidates, uint32_t support);
   /// Searches below the path's node.
   void extend_masks(const MaskNode& node);
-  /// Calls visit(step, items of the step) for each subset that is closed, or closed with items of later rank alone.
+  /// Calls visit(step, items of the step) for each subset of the leaf that is closed, or that only items of later rank keep from
+  /// being closed.
   /// @param wanted   wanted(length): are there answers of this length or longer ones?
   /// @param covered  covered(subset): is an item that was passed over before the leaf in all of its transactions?
   /// @param blocked  blocked(support of the subset): a subset is not visited if one item more has this support or more
@@ -211,14 +216,15 @@ class ClosureNodes : public TargetNodes {
   Buffer<uint64_t> head_bit_;                               // [root items] zero for those of the path
   std::vector<std::unique_ptr<ProjectedLists>> projected_;  // of the nodes on lists of the path
   size_t projected_depth_ = 0;
-  // [root items][pair_words_] the pairs that are frequent with an item before both; or may be, if not exact. Or empty.
+  // [root items][pair_words_] a bit for each pair of root items that is frequent with an item before both, or that may be so if
+  // pairs_are_exact_ is not set. Empty: pairs are not noted.
   Buffer<uint64_t> pairs_behind_;
   size_t pair_words_ = 0;
   bool pairs_are_exact_ = true;
 
   // A table of a node on lists.
   uint64_t list_table_[LeafTable::kSize];  // [subsets] common bits of the items passed over in its transactions
-  Buffer<uint8_t> leaf_subset_;            // [transactions of the node] the candidates that it has
+  Buffer<uint8_t> leaf_subset_;            // [transactions of the node] which candidates the transaction has
 
   // Nodes on bits: the first one, and a stack of those below it.
   static constexpr uint32_t kBitTransactions = 512;
@@ -253,11 +259,12 @@ class ClosureNodes : public TargetNodes {
   GrowingBuffer<SharedHead> shared_heads_;  // [masks]
   GrowingBuffer<RootItem> head_items_;
 
-  // The first word has the candidates of the first node on masks. Behind it come the items passed over before that
-  // node. Where few transactions merge, they share the bits of one word, head_bit_. Else those that are frequent with
-  // the node have the bits behind the candidates'.
+  // Which items were passed over, in bits. The first word has the candidates of the first node on masks. The items that were
+  // passed over before that node follow in one of two ways. Where few transactions merge, a second word has their bits of
+  // head_bit_, which they share (heads_share_bits_). Otherwise each of them that is frequent with the node has a bit of its own,
+  // behind those of the candidates.
   bool heads_share_bits_ = false;
-  size_t words_ = 0;                // for these bits
+  size_t words_ = 0;                // that these bits take
   GrowingBuffer<uint64_t> passed_;  // [masks][words_] items passed over that all transactions of the mask have
   Buffer<uint64_t> passed_table_;   // [words_][2^kLeafItems] the same for the transactions of each subset
 };
