@@ -3,8 +3,8 @@
 // holds the episode, its gap, and those events of the group that occur in the episode, 16 bytes each; all
 // other events are dropped at once. The order of the rows does not matter: states of parallel workers are
 // concatenated. The text form is "e1:" and the bytes in base64.
-#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "episodes/episode_run.h"
 #include "episodes/episode_state.h"

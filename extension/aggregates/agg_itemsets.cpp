@@ -2,7 +2,8 @@
 // like batmap_relation_agg, keeps the threshold and the greatest length in the state, and searches
 // in the final function.
 #include <algorithm>
-#include <vector>
+#include <optional>
+#include <span>
 
 #include "extension/aggregates/agg_relation.h"
 #include "extension/aggregates/tuple_array.h"

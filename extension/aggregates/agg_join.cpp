@@ -2,6 +2,7 @@
 // relations in one value (flat_join.h); it is changed in place while there is room, as in agg_relation.cpp.
 // The final function computes the join. The text form is "j1:" and the bytes in base64.
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "extension/aggregates/pair_array.h"

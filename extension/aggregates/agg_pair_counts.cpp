@@ -5,6 +5,8 @@
 // relation or pair counts. Within a server, rows combine with rows, so a parallel plan may split a transaction. The text and
 // binary forms are those of pair counts: what a server sends (Citus) is counted before, and counts add up.
 // agg_relation.cpp explains states that change in place.
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "extension/aggregates/agg_relation.h"

@@ -4,8 +4,6 @@
 // object and no memory context per group, so a million small groups stay cheap.
 #include "extension/aggregates/agg_relation.h"
 
-#include <algorithm>
-
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/flat_value.h"

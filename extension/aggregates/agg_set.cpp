@@ -8,6 +8,7 @@
 // of times on average.
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "extension/input/arguments.h"
 #include "extension/server/backend.h"

@@ -1,5 +1,8 @@
 // States of the aggregates over rows with text items: appending and merging. A state is a relation of text items with
 // room to grow (kernels/relation/text_relation.h), changed in place while there is room, as in agg_relation.cpp.
+#include <span>
+#include <string_view>
+
 #include "extension/aggregates/agg_relation.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <string>
 
 #include "core/run_record.h"
 #include "extension/server/server_files.h"

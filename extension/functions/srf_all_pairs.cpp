@@ -1,4 +1,7 @@
 // Table functions batmap_all_pairs and batmap_all_pairs_of: fetch each set of a query once and count all pairs of them.
+#include <optional>
+#include <utility>
+
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
 #include "extension/streams/pair_stream.h"

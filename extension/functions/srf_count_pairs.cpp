@@ -2,6 +2,8 @@
 // the answer.
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "extension/input/pair_list.h"
 #include "extension/input/run_costs.h"

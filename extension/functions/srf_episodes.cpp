@@ -1,7 +1,9 @@
 // Table functions batmap_episodes, also over stored counts, batmap_distributed_episodes, batmap_episode_count and
 // batmap_episode_occurrences, with their _of forms: arguments, input, and rows of the answers.
 #include <array>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "extension/functions/parts/distributed_counts.h"
 #include "extension/input/item_lists.h"

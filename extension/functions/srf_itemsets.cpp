@@ -2,7 +2,9 @@
 // input, and rows of the answer.
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "extension/server/device_use.h"
 #include "extension/streams/array_stream.h"

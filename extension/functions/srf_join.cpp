@@ -1,5 +1,7 @@
 // Table functions batmap_join_project, also over stored counts, and batmap_join_project_of: arguments, two inputs, and rows
 // of the answer.
+#include <utility>
+
 #include "extension/input/run_costs.h"
 #include "extension/server/device_use.h"
 #include "extension/streams/join_input.h"

@@ -1,6 +1,7 @@
 // Table functions batmap_pairs, batmap_partners and their _of forms: arguments, input, and rows of the answer.
-#include <algorithm>
 #include <array>
+#include <optional>
+#include <type_traits>
 
 #include "extension/input/run_costs.h"
 #include "extension/kept/kept_answer.h"

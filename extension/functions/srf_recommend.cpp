@@ -1,5 +1,7 @@
 // Table functions batmap_recommend and batmap_recommend_of: arguments, input, and rows of the answer.
 #include <array>
+#include <optional>
+#include <span>
 
 #include "extension/streams/array_stream.h"
 #include "extension/streams/planner_support.h"

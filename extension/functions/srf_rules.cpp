@@ -1,6 +1,7 @@
 // Table functions batmap_rules, also over stored counts, and batmap_rules_of: arguments, input, and rows of the answer.
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "extension/server/device_use.h"
 #include "extension/streams/array_stream.h"

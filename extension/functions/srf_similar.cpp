@@ -1,6 +1,7 @@
 // Table functions batmap_similar and batmap_similar_of: the rows (id, set) of a query that are most like a set. Each row is
 // looked at once, as it comes; a set is fetched only if its size lets it be near enough (set/similar_sets.h).
 #include <optional>
+#include <span>
 
 #include "extension/streams/planner_support.h"
 #include "extension/streams/run_stream.h"

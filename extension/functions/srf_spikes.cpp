@@ -1,6 +1,7 @@
 // Table function batmap_generate_spikes: the spikes of a simulated network, for tests and
 // benchmarks of episodes.
 #include <optional>
+#include <vector>
 
 #include "episodes/spike_train.h"
 #include "extension/server/boundary.h"

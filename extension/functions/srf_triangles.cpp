@@ -1,5 +1,8 @@
 // Table functions batmap_triangles, batmap_edge_triangles and batmap_edge_triangles_of: edges from a query, in memory or in
 // files, and rows of the answer.
+#include <optional>
+#include <span>
+
 #include "extension/input/pair_list.h"
 #include "extension/input/run_costs.h"
 #include "extension/streams/pair_stream.h"

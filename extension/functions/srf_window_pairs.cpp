@@ -1,5 +1,7 @@
 // Table function batmap_window_pairs with its _of forms: arguments, input, and rows of the answers.
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "episodes/window_pairs.h"
 #include "extension/input/event_source.h"

@@ -6,7 +6,7 @@
 // counted first and wait in a file.
 #include "extension/plan/node_join_project.h"
 
-#include <array>
+#include <algorithm>
 #include <span>
 
 #include "extension/input/key_encoder.h"

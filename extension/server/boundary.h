@@ -8,7 +8,6 @@
 
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "core/error.h"
 #include "extension/server/pg.h"

@@ -3,7 +3,6 @@
 // of the server.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "core/budget.h"

@@ -2,6 +2,7 @@
 #include "extension/server/device_use.h"
 
 #include <pthread.h>
+#include <span>
 #include <unistd.h>
 
 #include <algorithm>

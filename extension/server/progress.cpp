@@ -2,6 +2,7 @@
 #include "extension/server/progress.h"
 
 #include <initializer_list>
+#include <optional>
 
 #include "extension/server/boundary.h"
 #include "extension/server/budget.h"

@@ -1,6 +1,7 @@
 // Implements the file interface of the engine with BufFile. See server_files.h.
 #include "extension/server/server_files.h"
 
+#include <span>
 #include <utility>
 
 #include "extension/server/boundary.h"

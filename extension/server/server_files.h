@@ -3,6 +3,8 @@
 // starts a new segment for each GB.)
 #pragma once
 
+#include <span>
+
 #include "core/temp_files.h"
 
 #include "extension/server/pg.h"

@@ -1,6 +1,7 @@
 // Planning and execution of the plan node "BatmapScan". See node_row_stream.h.
 #include "extension/streams/node_row_stream.h"
 
+#include <cmath>
 #include <cstring>
 #include <optional>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
+#include <span>
 
 #include "extension/input/dictionary.h"
 #include "extension/server/server_files.h"

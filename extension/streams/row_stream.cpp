@@ -2,6 +2,7 @@
 #include "extension/streams/row_stream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "extension/server/pg.h"

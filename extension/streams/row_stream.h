@@ -4,7 +4,6 @@
 // can stop early.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -2,9 +2,8 @@
 // course of the run with its times and its record, and the warning when a limit has cut the answer off.
 #pragma once
 
+#include <algorithm>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 #include "core/run_record.h"
 #include "core/thread_team.h"

@@ -2,6 +2,7 @@
 #include "extension/types/expanded_state.h"
 
 #include <new>
+#include <type_traits>
 
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"

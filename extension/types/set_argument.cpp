@@ -1,8 +1,8 @@
 // Arguments of type batmap, fetched once per statement. See set_argument.h.
 #include "extension/types/set_argument.h"
 
-#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "extension/types/set_datum.h"
 #include "extension/types/set_slice.h"

@@ -1,6 +1,7 @@
 // Shared by the functions of type batmap. See set_datum.h.
 #include "extension/types/set_datum.h"
 
+#include <optional>
 #include <utility>
 
 #include "core/sort_elements.h"

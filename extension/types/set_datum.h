@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "compact/compact_writer.h"
 #include "set/set_builder.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <span>
 
 #include "extension/server/backend.h"
 #include "extension/server/settings.h"

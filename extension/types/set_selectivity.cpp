@@ -2,6 +2,7 @@
 // set_statistics.h. Elements are assumed to be independent of each other, as the server assumes for arrays.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "extension/server/own_function.h"
 #include "extension/types/set_argument.h"

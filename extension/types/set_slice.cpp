@@ -1,7 +1,7 @@
 // Membership and the smallest and largest element, by slices. See set_slice.h; kernels/set/FORMAT.md describes the bytes.
 #include "extension/types/set_slice.h"
 
-#include <algorithm>
+#include <span>
 
 #include "extension/server/backend.h"
 #include "extension/types/set_argument.h"

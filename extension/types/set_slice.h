@@ -2,7 +2,6 @@
 // only the blocks that can hold the element.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 

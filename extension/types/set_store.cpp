@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "extension/server/backend.h"
 #include "extension/types/set_datum.h"

@@ -1,6 +1,8 @@
 // Type batmap_itemset_counts: text and binary form, addition, sum, summary figures, and conversion to rows. The text form
 // is "i1:" and the bytes in base64. Bytes from outside are validated in full. See
 // kernels/itemsets/counts/itemset_counts.h for the format.
+#include <span>
+
 #include "extension/types/itemset_counts_datum.h"
 
 #include "extension/server/pg.h"

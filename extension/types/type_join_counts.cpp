@@ -1,5 +1,7 @@
 // Type batmap_join_counts: text and binary form, addition, sum and summary figures. The text form is "j1:" and the bytes in
 // base64. Bytes from outside are validated in full. See kernels/pairs/counts/pair_counts.h for the format.
+#include <span>
+
 #include "extension/types/join_counts_datum.h"
 
 #include "extension/server/pg.h"

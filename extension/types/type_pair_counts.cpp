@@ -1,6 +1,9 @@
 // Type batmap_pair_counts: text and binary form, addition, summary figures, and conversion to rows. The text
 // form is "c1:" and the bytes in base64. Bytes from outside are validated in full. See
 // kernels/pairs/counts/pair_counts.h for the format.
+#include <span>
+#include <string_view>
+
 #include "extension/server/flat_value.h"
 #include "extension/types/pair_counts_datum.h"
 #include "extension/types/text_items.h"

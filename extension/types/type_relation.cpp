@@ -2,6 +2,8 @@
 // the bytes in base64. Bytes from outside are validated in full. See kernels/relation/flat_relation.h and, for text
 // items, kernels/relation/text_relation.h for the formats.
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 #include "core/polled.h"
 #include "extension/server/backend.h"

@@ -6,6 +6,7 @@
 // Bytes from outside are validated in full.
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "extension/server/backend.h"

@@ -2,6 +2,7 @@
 // portable Roaring bytes.
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "compact/roaring_format.h"
 #include "extension/server/backend.h"

@@ -2,6 +2,7 @@
 #include "accel/offload.h"
 
 #include <pthread.h>
+#include <utility>
 
 #include <algorithm>
 #include <csignal>

@@ -2,6 +2,7 @@
 #include "compact/compact_accumulator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "compact/compact_blocks.h"

@@ -8,8 +8,6 @@
 // Ssi-Yan-Kai, Kaser 2016, "fast aggregation"); logs are ours.
 #pragma once
 
-#include <span>
-
 #include "compact/compact_operations.h"
 #include "core/memory_source.h"
 

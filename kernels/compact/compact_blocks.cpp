@@ -2,6 +2,7 @@
 #include "compact/compact_blocks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace batmap {

@@ -2,6 +2,7 @@
 #include "compact/compact_kernel.h"
 
 #include <bit>
+#include <cstring>
 
 #include "compact/compact_format.h"
 

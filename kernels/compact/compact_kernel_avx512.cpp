@@ -3,6 +3,7 @@
 
 #if defined(__x86_64__)
 
+#include <cstring>
 #include <immintrin.h>
 
 #include <bit>

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstring>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "compact/compact_blocks.h"
 

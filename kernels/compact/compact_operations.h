@@ -3,6 +3,8 @@
 // are read; an intersection skips the blocks of the other set. Source: as Roaring does it; the sweep over runs is ours.
 #pragma once
 
+#include <span>
+
 #include "compact/compact_writer.h"
 
 namespace batmap {

@@ -1,4 +1,6 @@
 // The full check of untrusted bytes. See compact_view.h.
+#include <bit>
+#include <span>
 #include <string>
 
 #include "compact/compact_view.h"

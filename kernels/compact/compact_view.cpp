@@ -2,6 +2,7 @@
 #include "compact/compact_view.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "core/error.h"

@@ -2,6 +2,7 @@
 // reads the directory of up to 191 blocks; nothing is allocated. Source: compact_format.h.
 #pragma once
 
+#include <bit>
 #include <cassert>
 #include <span>
 

@@ -2,10 +2,8 @@
 #include "compact/compact_writer.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <cstring>
 #include <string>
-#include <utility>
 
 #include "core/polled.h"
 

@@ -2,7 +2,7 @@
 #include "compact/roaring_format.h"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 #include <string>
 
 namespace batmap {

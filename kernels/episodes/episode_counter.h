@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "core/options.h"
 #include "episodes/event_streams.h"

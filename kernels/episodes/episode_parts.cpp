@@ -2,8 +2,11 @@
 #include "episodes/episode_parts.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/poll.h"
 #include "core/polled.h"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "core/polled.h"
 #include "episodes/episode_run.h"

@@ -2,7 +2,9 @@
 #include "episodes/level_wise.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "core/stopwatch.h"
 #include "core/thread_team.h"

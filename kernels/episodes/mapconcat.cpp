@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <span>
+#include <vector>
 
 #include "core/thread_team.h"
 #include "episodes/automaton.h"

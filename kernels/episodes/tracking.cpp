@@ -1,7 +1,11 @@
 // Frontiers, step by step. See tracking.h.
 #include "episodes/tracking.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <span>
+#include <utility>
 
 #include "core/polled.h"
 #include "core/thread_team.h"

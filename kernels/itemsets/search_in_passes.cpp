@@ -1,5 +1,7 @@
 // Searches branch by branch, in passes. See itemset_source.h.
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "core/error.h"
 #include "measures/hypergeometric.h"

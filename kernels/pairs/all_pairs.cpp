@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <functional>
 #include <numeric>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "core/parameters.h"
 #include "core/polled.h"

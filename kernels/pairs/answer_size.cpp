@@ -8,7 +8,8 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <numeric>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "core/poll.h"

@@ -2,8 +2,8 @@
 #include "pairs/collected_sets.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
-#include <utility>
 
 #include "core/polled.h"
 #include "set/set_decode.h"

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "core/varint.h"
 #include "pairs/counters/marked_indexes.h"

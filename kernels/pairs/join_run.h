@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "core/options.h"
 #include "pairs/pair_run.h"

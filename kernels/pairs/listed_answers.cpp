@@ -1,6 +1,7 @@
 // Counts, and answers in the order of the list. See listed_answers.h.
 #include "pairs/listed_answers.h"
 
+#include <span>
 #include <utility>
 
 #include "accel/device_session.h"

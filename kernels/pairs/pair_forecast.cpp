@@ -2,10 +2,12 @@
 #include "pairs/pair_forecast.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "measures/expected_answers.h"
 #include "pairs/answer_size.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ranges>
 #include <utility>
 
 #include "core/parameters.h"

@@ -2,6 +2,8 @@
 #include "pairs/spilled_pairs.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "core/thread_team.h"
 #include "relation/repeated_rows.h"

@@ -2,6 +2,7 @@
 #include "relation/chunk.h"
 
 #include <algorithm>
+#include <string>
 
 #include "core/error.h"
 

@@ -2,8 +2,8 @@
 #include "relation/item_texts.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <string>
 
 #include "core/error.h"
 #include "core/polled.h"

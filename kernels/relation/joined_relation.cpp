@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "core/polled.h"
 #include "relation/key_codes.h"

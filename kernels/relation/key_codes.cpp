@@ -2,6 +2,7 @@
 #include "relation/key_codes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "core/polled.h"

@@ -2,6 +2,7 @@
 #include "relation/row_log.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace batmap {
 

@@ -2,6 +2,7 @@
 #include "relation/row_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "relation/encoded_relation.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 
 #include "bits/and_popcount.h"
 #include "core/thread_team.h"

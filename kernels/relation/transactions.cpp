@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "core/thread_team.h"
 #include "relation/kept_rows.h"

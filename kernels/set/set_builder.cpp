@@ -2,6 +2,7 @@
 #include "set/set_builder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "core/polled.h"

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+
 #include "compact/compact_format.h"
 
 namespace batmap {

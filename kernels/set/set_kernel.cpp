@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "core/cpu.h"
 #include "set/permutation.h"

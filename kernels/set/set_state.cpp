@@ -1,7 +1,6 @@
 // Merges and checks flat set states. See set_state.h.
 #include "set/set_state.h"
 
-#include <algorithm>
 #include <cassert>
 #include <string>
 

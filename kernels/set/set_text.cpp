@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <string>
+#include <system_error>
 
 #include "core/polled.h"
 #include "core/sort_elements.h"

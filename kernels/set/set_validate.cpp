@@ -1,6 +1,7 @@
 // The full check of untrusted bytes. See set_view.h.
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string>
 
 #include "core/error.h"

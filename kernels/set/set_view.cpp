@@ -1,6 +1,7 @@
 // Checks headers and answers membership. See set_view.h.
 #include "set/set_view.h"
 
+#include <bit>
 #include <string>
 
 #include "core/error.h"

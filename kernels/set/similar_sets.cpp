@@ -2,6 +2,7 @@
 #include "set/similar_sets.h"
 
 #include <algorithm>
+#include <string>
 
 #include "core/error.h"
 #include "core/parameters.h"

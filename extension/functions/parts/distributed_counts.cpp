@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "core/parameters.h"

@@ -1,6 +1,7 @@
 // Functions batmap_itemset_candidates and batmap_itemset_count: itemset counts of the rows of a query. See
 // itemsets/itemset_parts.h.
 #include <array>
+#include <optional>
 
 #include "extension/functions/values/value_run.h"
 #include "extension/input/item_lists.h"

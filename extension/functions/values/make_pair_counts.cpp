@@ -1,5 +1,6 @@
 // Function batmap_pair_counts_from: pair counts of the rows of a query. See pairs/counts/pair_counts_part.h.
 #include <array>
+#include <optional>
 
 #include "extension/functions/values/value_run.h"
 #include "extension/input/item_lists.h"

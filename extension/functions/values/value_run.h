@@ -1,6 +1,8 @@
 // Shared by the functions that make one value of the rows of a query: the input, the times and the record of the run.
 #pragma once
 
+#include <optional>
+
 #include "extension/server/flat_value.h"
 #include "extension/server/server_files.h"
 #include "extension/streams/run_stream.h"

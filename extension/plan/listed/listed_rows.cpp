@@ -2,7 +2,7 @@
 #include "extension/plan/listed/listed_rows.h"
 
 #include <optional>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "extension/input/row_reader.h"

@@ -2,6 +2,8 @@
 #include "itemsets/answers/best_itemsets.h"
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
 namespace batmap {
 

@@ -2,6 +2,7 @@
 #include "itemsets/answers/itemset_spectrum.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <utility>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "core/options.h"
 #include "itemsets/answers/itemset_sink.h"

@@ -1,6 +1,8 @@
 // Subsets of perfect extensions. See itemset_writer.h.
 #include "itemsets/answers/itemset_writer.h"
 
+#include <algorithm>
+
 namespace batmap {
 
 ItemsetWriter::ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support,

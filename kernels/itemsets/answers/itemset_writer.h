@@ -5,7 +5,6 @@
 // one longer, then the old list.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

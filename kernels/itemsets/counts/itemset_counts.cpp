@@ -2,6 +2,7 @@
 #include "itemsets/counts/itemset_counts.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "core/error.h"

@@ -2,6 +2,7 @@
 #include "itemsets/counts/itemset_sorter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/poll.h"
 

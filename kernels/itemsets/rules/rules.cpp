@@ -2,7 +2,6 @@
 #include "itemsets/rules/rules.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 #include <unordered_set>
 

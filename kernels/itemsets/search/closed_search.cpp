@@ -1,5 +1,8 @@
 // Closed itemsets: those without a superset of the same support. Every node that is not covered is an answer. No memory
 // beyond the transactions. Source: see closure_nodes.h.
+#include <memory>
+#include <span>
+
 #include "itemsets/search/closure_nodes.h"
 
 namespace batmap {

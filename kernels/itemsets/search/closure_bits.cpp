@@ -6,6 +6,7 @@
 // rows of bits as in Burdick, Calimlim, Gehrke (MAFIA, ICDE 2001); the list with the items passed over is ours.
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 
 #include "itemsets/search/closure_nodes.h"

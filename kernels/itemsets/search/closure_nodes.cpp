@@ -2,6 +2,7 @@
 #include "itemsets/search/closure_nodes.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace batmap {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
+#include <span>
 #include <utility>
 
 namespace batmap {

@@ -2,6 +2,8 @@
 #include "itemsets/search/device_levels.h"
 
 #include <exception>
+#include <span>
+#include <vector>
 
 namespace batmap {
 

@@ -4,6 +4,8 @@
 // (Talky-G, 2009); the forms are ours.
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "itemsets/answers/itemset_supports.h"

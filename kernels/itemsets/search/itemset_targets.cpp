@@ -2,6 +2,7 @@
 #include "itemsets/search/itemset_targets.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/poll.h"
 #include "itemsets/answers/itemset_supports.h"

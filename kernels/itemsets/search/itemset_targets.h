@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/options.h"
 #include "itemsets/answers/itemset_sink.h"

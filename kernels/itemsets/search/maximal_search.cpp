@@ -7,6 +7,10 @@
 //
 // Memory beyond the transactions: the answers. Source: Grahne, Zhu (FPmax, FIMI 2003); Gouda, Zaki (GenMax, ICDM 2001).
 #include <algorithm>
+#include <bit>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "itemsets/answers/found_itemsets.h"
 #include "itemsets/search/closure_nodes.h"

@@ -4,7 +4,9 @@
 // item's list. Every item gets a batmap, as in the paper, whatever container a stored set of its size would
 // get. Source: Amossen & Pagh 2011, III-B to III-D. See pair_counter.h.
 #include <algorithm>
-#include <vector>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include "pairs/counters/pair_counter.h"
 #include "pairs/counters/tiles.h"

@@ -3,6 +3,10 @@
 // of the matrix is read once a strip. If counts are limited (`enough`), segments start short and grow, and a
 // block ends when all its pairs have enough. See pair_counter.h. Source: standard cache blocking; ours.
 #include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "pairs/counters/pair_counter.h"
 

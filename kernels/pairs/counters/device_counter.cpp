@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <vector>
 
 #include "accel/device_policy.h"
 #include "core/thread_team.h"

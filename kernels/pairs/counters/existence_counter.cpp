@@ -11,7 +11,11 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <span>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/poll.h"

@@ -4,7 +4,12 @@
 // sorted instead, without counters. If counts end at `enough` < 256,
 // counters are bytes that stop there, and an item ends when all its counters have stopped. See pair_counter.h.
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/thread_team.h"
 #include "pairs/counters/marked_indexes.h"

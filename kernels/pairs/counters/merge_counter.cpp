@@ -3,6 +3,9 @@
 // binary search). The method is simple enough to check the others, and the best one for few pairs of very
 // unequal lists. See pair_counter.h. Source: standard.
 #include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "pairs/counters/pair_counter.h"

@@ -5,6 +5,10 @@
 // instances. See pair_counter.h. Source: ours.
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "pairs/counters/pair_counter.h"
 #include "pairs/counters/row_tasks.h"

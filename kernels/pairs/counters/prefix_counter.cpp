@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
+#include <utility>
 
 #include "core/poll.h"
 #include "core/polled.h"

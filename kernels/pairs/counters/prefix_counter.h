@@ -11,8 +11,8 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <span>
+#include <vector>
 
 #include "pairs/counters/pair_counter.h"
 #include "set/set_collection.h"

@@ -2,6 +2,8 @@
 #include "pairs/counters/set_pair_counter.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "core/thread_team.h"
 #include "pairs/counters/tiles.h"

@@ -4,7 +4,9 @@
 // horizontal_counter.cpp, with 64-bit counters. Source: ours. See pair_counter.h.
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 

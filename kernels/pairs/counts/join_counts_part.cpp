@@ -2,6 +2,7 @@
 #include "pairs/counts/join_counts_part.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/error.h"
 #include "pairs/counts/candidate_pairs.h"

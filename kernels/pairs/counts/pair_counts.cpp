@@ -2,6 +2,7 @@
 #include "pairs/counts/pair_counts.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>

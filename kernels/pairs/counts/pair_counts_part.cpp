@@ -2,7 +2,8 @@
 #include "pairs/counts/pair_counts_part.h"
 
 #include <algorithm>
-#include <tuple>
+#include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "core/polled.h"

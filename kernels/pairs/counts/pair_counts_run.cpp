@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "core/stopwatch.h"
 #include "pairs/counts/pair_counts.h"

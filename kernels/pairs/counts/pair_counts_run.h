@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "core/options.h"
 #include "pairs/counts/kept_counts.h"

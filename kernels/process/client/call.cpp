@@ -1,9 +1,10 @@
 // A request and its reply. See call.h.
 #include "process/client/call.h"
 
+#include <atomic>
+#include <mutex>
 #include <poll.h>
 
-#include <algorithm>
 #include <chrono>
 #include <new>
 #include <utility>

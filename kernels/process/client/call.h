@@ -4,9 +4,11 @@
 
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "process/client/link.h"
 

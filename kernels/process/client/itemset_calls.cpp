@@ -1,4 +1,6 @@
 // Jobs that search itemsets. See calls.h.
+#include <cstring>
+
 #include "process/client/calls.h"
 
 #include "process/client/call.h"

@@ -2,6 +2,7 @@
 #include "process/client/link.h"
 
 #include <poll.h>
+#include <utility>
 
 #include <algorithm>
 #include <chrono>

@@ -2,6 +2,7 @@
 #include "process/client/calls.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>

@@ -8,12 +8,13 @@
 //   CONTROL  number of the open socket to the worker
 //   --wake   wake all devices at once
 #include <signal.h>
+#include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <utility>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "accel/loader.h"

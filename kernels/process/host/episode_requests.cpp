@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace batmap::process::host {
 

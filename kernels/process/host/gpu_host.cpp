@@ -1,10 +1,17 @@
 // Channels, sessions, and the watch over their calls. See gpu_host.h.
 #include "process/host/gpu_host.h"
 
+#include <atomic>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <algorithm>
 #include <cerrno>

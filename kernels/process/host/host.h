@@ -2,8 +2,10 @@
 // (pair_requests.cpp, episode_requests.cpp, itemset_requests.cpp). Source: ours.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>

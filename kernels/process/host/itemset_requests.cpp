@@ -5,7 +5,9 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <vector>
 
 namespace batmap::process::host {
 

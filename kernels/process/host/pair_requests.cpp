@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <new>
-#include <optional>
 #include <span>
+#include <vector>
 
 #include "set/set_format.h"
 
