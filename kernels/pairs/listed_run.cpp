@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <functional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "accel/device_session.h"
@@ -14,6 +17,18 @@
 #include "pairs/counters/device_counter.h"
 
 namespace batmap {
+
+struct ListedRun::KeptRow {
+  uint32_t item;
+  uint32_t tid;
+};
+
+/// The tids of one item, for one thread: a bit for each tid, or the number of rows.
+struct ListedRun::Marks {
+  Buffer<uint64_t> bits;
+  Buffer<uint32_t> rows;  // if rows repeat
+  uint32_t marked = UINT32_MAX;
+};
 
 namespace {
 
@@ -69,6 +84,8 @@ ListedRun::ListedRun(const ListedInput& input, const ListedQuery& query, const E
   record_.tasks = task_begin_.empty() ? 0 : task_begin_.size() - 1;
   record_.group_ms = watch.milliseconds();
 }
+
+ListedRun::~ListedRun() = default;
 
 void ListedRun::code_list(const std::vector<ChunkView>& list) {
   const uint64_t rows = rows_of(list);

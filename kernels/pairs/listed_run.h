@@ -67,6 +67,7 @@ class ListedRun {
   ListedRun(const ListedInput& input, const ListedQuery& query, const ExecutionOptions& options);
   ListedRun(const ListedRun&) = delete;
   ListedRun& operator=(const ListedRun&) = delete;
+  ~ListedRun();
 
   /// Gets the next answers, after about one task's work. Their order depends on the input only.
   /// @param batch  overwritten; may be empty although more answers follow
@@ -90,16 +91,8 @@ class ListedRun {
 
     bool is_same_pair(const Entry& other) const { return marked == other.marked && probed == other.probed; }
   };
-  struct KeptRow {
-    uint32_t item;
-    uint32_t tid;
-  };
-  /// The tids of one item, for one thread: a bit for each tid, or the number of rows.
-  struct Marks {
-    Buffer<uint64_t> bits;
-    Buffer<uint32_t> rows;  // if rows repeat
-    uint32_t marked = UINT32_MAX;
-  };
+  struct KeptRow;
+  struct Marks;
 
   void code_list(const std::vector<ChunkView>& list);
   void keep_rows(const std::vector<ChunkView>& chunks, int side, KeyCodes& tids, const Buffer<uint8_t>& is_listed,

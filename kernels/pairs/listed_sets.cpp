@@ -5,7 +5,9 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/counting_sort.h"
@@ -19,6 +21,21 @@
 #include "set/set_intersect.h"
 
 namespace batmap {
+
+/// A row of the list, by rank.
+struct ListedSets::Entry {
+  uint32_t large;  // or the number of all sets: one of the two is not there
+  uint32_t small;
+  uint32_t row;
+};
+
+/// Of counting all pairs.
+struct ListedSets::Costs {
+  double cpu_bytes = 0;     // that the CPU compares
+  double look_ups = 0;      // elements of the smaller set of each pair
+  size_t device_pairs = 0;  // of two batmaps
+  double device_bytes = 0;  // of one side of these
+};
 
 namespace {
 

@@ -11,7 +11,6 @@
 // row of the list and 12 a pair, 8 a row more with cardinalities; on a device also 128 KB a thread. Source: ours.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -61,19 +60,8 @@ class ListedSets {
 
     friend bool operator==(const RankPair&, const RankPair&) = default;
   };
-  /// Of counting all pairs.
-  struct Costs {
-    double cpu_bytes = 0;     // that the CPU compares
-    double look_ups = 0;      // elements of the smaller set of each pair
-    size_t device_pairs = 0;  // of two batmaps
-    double device_bytes = 0;  // of one side of these
-  };
-  /// A row of the list.
-  struct Entry {
-    uint32_t large;  // or the number of all sets: one of the two is not there
-    uint32_t small;
-    uint32_t row;
-  };
+  struct Costs;
+  struct Entry;
 
   void rank_sets();
   void read_list(const std::vector<ChunkView>& list);
@@ -97,16 +85,15 @@ class ListedSets {
   RunRecord record_;
   bool is_counted_ = false;
   SetCollection sets_;
-  std::vector<uint32_t> order_;    // by rising cardinality
-  std::vector<uint32_t> rank_of_;  // [sets]
-  std::vector<uint32_t> listed_;   // sets of the list, by rank
-  int width_ = 0;                  // that compact ones of them are prepared for
-  Buffer<RankPair> pairs_;         // different ones, by the larger and then by the smaller set
-  Buffer<uint32_t> counts_;        // [pairs_]
-  Buffer<uint32_t> pair_of_row_;   // [rows of the list] index in pairs_, or kNoPair
-  std::vector<uint32_t>
-      device_rank_;               // [order_] the name of a set on devices that have counted, or kNoSet; empty: none have
-  Buffer<uint32_t> supports_[2];  // the same
+  std::vector<uint32_t> order_;        // by rising cardinality
+  std::vector<uint32_t> rank_of_;      // [sets]
+  std::vector<uint32_t> listed_;       // sets of the list, by rank
+  int width_ = 0;                      // that compact ones of them are prepared for
+  Buffer<RankPair> pairs_;             // different ones, by the larger and then by the smaller set
+  Buffer<uint32_t> counts_;            // [pairs_]
+  Buffer<uint32_t> pair_of_row_;       // [rows of the list] index in pairs_, or kNoPair
+  std::vector<uint32_t> device_rank_;  // [order_] how devices that have counted name a set, or kNoSet; empty: none have
+  Buffer<uint32_t> supports_[2];       // the same
   PairList answers_;
 };
 

@@ -2,8 +2,14 @@
 #include "pairs/pair_answers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <mutex>
+#include <span>
 #include <utility>
+#include <vector>
+
+#include "core/thread_team.h"
 
 namespace batmap {
 
@@ -18,8 +24,80 @@ constexpr size_t kPollScores = 256;  // scores between two polls of the token; s
 
 }  // namespace
 
-PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
-                         const ExecutionOptions& options, NextBlock next)
+class PairAnswers::Work {
+ public:
+  Work(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
+       const ExecutionOptions& options, NextBlock next);
+
+  bool next(PairBatch& batch);
+  uint64_t results() const { return limit_.taken(); }
+  uint64_t tasks() const { return tasks_begun_; }
+  uint64_t tasks_done() const { return tasks_done_; }
+  const Truncation& truncation() const { return limit_.truncation(); }
+  uint64_t max_bytes(uint64_t pairs) const;
+
+ private:
+  /// The result of a task: answers, or the counts from which a top-k form selects.
+  struct Found {
+    GrowingBuffer<PairCount> counts;
+    PairList rows;
+  };
+
+  std::optional<Found> next_task();
+  void start_tasks();
+  void next_counted(PairBatch& batch);
+  void next_selected(PairBatch& batch);
+  void select();
+  void finish_selection();
+  void count_ties();
+  void offer(const PairRow& row);
+  void drop_ties();
+  void offer_diagonal();
+  void offer_partner(uint32_t item, uint32_t partner, uint64_t count);
+  PairRow directed_row(uint32_t item, uint32_t partner, uint64_t count) const {
+    return {values_[item], values_[partner], count, support(item), support(partner)};
+  }
+  void next_diagonal(PairBatch& batch);
+  uint64_t support(uint32_t item) const { return wide_supports_.empty() ? supports_[item] : wide_supports_[item]; }
+  Found count(size_t task, int worker);
+  void count_pairs(size_t task, int worker, GrowingBuffer<PairCount>& counts);
+  void recycle(Found found);
+  void put_rows(std::span<const PairCount> pairs, PairList& out) const;
+  void put_rows(const FoundPairs& pairs, PairList& out) const;
+  void put_row(uint32_t a, uint32_t b, uint64_t count, const PairList::Room& to, size_t at) const;
+  PairRow row(uint32_t a, uint32_t b, uint64_t count) const;
+
+  std::unique_ptr<PairCounter> counter_;
+  NextBlock next_block_;
+  std::span<const uint32_t> supports_;  // by rank; one of the two is empty
+  std::span<const uint64_t> wide_supports_;
+  Buffer<int64_t> values_;
+  PairSelection selection_;
+  ExecutionOptions options_;
+  AnswerLimit limit_;
+  uint64_t tasks_begun_ = 0;
+  uint64_t tasks_done_ = 0;
+  bool done_ = false;
+  bool selects_;                                // counts are offered to a top-k form; otherwise they become answers at once
+  uint32_t diagonal_ = 0;                       // the next item for `diagonal`
+  std::atomic<uint64_t> min_count_;             // rises while the k best are searched for
+  std::optional<BestPairs> best_;               // with top_k, until selected_ is set
+  std::optional<GrowingBuffer<PairRow>> ties_;  // with `ties`: what may be an answer; none: it became too much
+  std::optional<BestPairsPerItem> best_per_item_;   // with per_item_top_k, until selected_ is set
+  std::optional<GrowingBuffer<PairRow>> selected_;  // with a top-k form: all answers, in order
+  std::optional<Found> counted_;                    // without: the results of the current task
+  PairList some_;                                   // rows that are made for one batch
+  size_t handed_over_ = 0;                          // position in selected_ or counted_
+  std::vector<GrowingBuffer<PairCount>> counts_;    // [threads] of the current task, if it makes answers
+  std::vector<FoundPairs> found_;                   // [threads] the same, if pairs are found without counts
+  std::mutex spare_mutex_;
+  std::vector<Found> spare_;  // emptied results of tasks, to be filled again
+  // The counting threads, once started. The last member, so that it is destroyed first.
+  std::optional<OrderedTasks<Found>> tasks_;
+};
+
+PairAnswers::Work::Work(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
+                        const ExecutionOptions& options, NextBlock next)
     : counter_(std::move(counter)),
       next_block_(std::move(next)),
       supports_(counter_->supports()),
@@ -45,7 +123,7 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
 }
 
 /// Writes an answer. Pairs come by rank of their first item, so what belongs to that item stays in registers.
-inline void PairAnswers::put_row(uint32_t a, uint32_t b, uint64_t count, const PairList::Room& to, size_t at) const {
+inline void PairAnswers::Work::put_row(uint32_t a, uint32_t b, uint64_t count, const PairList::Room& to, size_t at) const {
   const int64_t value_a = values_[a];
   const int64_t value_b = values_[b];
   // No branches: which value is smaller is unpredictable.
@@ -58,14 +136,14 @@ inline void PairAnswers::put_row(uint32_t a, uint32_t b, uint64_t count, const P
   to.supports[at] = {keep ? support_a : support_b, keep ? support_b : support_a};
 }
 
-void PairAnswers::put_rows(std::span<const PairCount> pairs, PairList& out) const {
+void PairAnswers::Work::put_rows(std::span<const PairCount> pairs, PairList& out) const {
   const PairList::Room to = out.fill(pairs.size());
   const uint64_t threshold = min_count_.load(std::memory_order_relaxed);
   for (size_t k = 0; k < pairs.size(); ++k)
     put_row(pairs[k].a, pairs[k].b, selection_.distinct_only ? threshold : pairs[k].count, to, k);
 }
 
-void PairAnswers::put_rows(const FoundPairs& pairs, PairList& out) const {
+void PairAnswers::Work::put_rows(const FoundPairs& pairs, PairList& out) const {
   const PairList::Room to = out.fill(pairs.columns.size());
   const uint64_t threshold = min_count_.load(std::memory_order_relaxed);
   const int64_t* const values = values_.data();
@@ -84,13 +162,13 @@ void PairAnswers::put_rows(const FoundPairs& pairs, PairList& out) const {
   }
 }
 
-PairRow PairAnswers::row(uint32_t a, uint32_t b, uint64_t count) const {
+PairRow PairAnswers::Work::row(uint32_t a, uint32_t b, uint64_t count) const {
   const bool keep =
       selection_.order == PairOrder::kByValue ? values_[a] <= values_[b] : selection_.order == PairOrder::kByRank;
   return keep ? directed_row(a, b, count) : directed_row(b, a, count);
 }
 
-bool PairAnswers::next(PairBatch& batch) {
+bool PairAnswers::Work::next(PairBatch& batch) {
   batch = {};
   if (done_) return false;
   if (!tasks_ && counter_) start_tasks();
@@ -107,7 +185,7 @@ bool PairAnswers::next(PairBatch& batch) {
   return !done_ || !batch.empty();
 }
 
-uint64_t PairAnswers::max_bytes(uint64_t pairs) const {
+uint64_t PairAnswers::Work::max_bytes(uint64_t pairs) const {
   const auto threads = static_cast<uint64_t>(options_.threads);
   // Results that wait, one that is handed over, and spare ones. Counts may have grown out of a smaller buffer.
   const auto results = static_cast<double>(std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2);
@@ -121,13 +199,13 @@ uint64_t PairAnswers::max_bytes(uint64_t pairs) const {
   return bytes < 0x1p62 ? static_cast<uint64_t>(bytes) : UINT64_MAX / 2;
 }
 
-void PairAnswers::start_tasks() {
+void PairAnswers::Work::start_tasks() {
   tasks_begun_ += counter_->tasks();
   tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * counter_->tasks_ahead(),
                  [this](size_t task, int worker) { return count(task, worker); });
 }
 
-std::optional<PairAnswers::Found> PairAnswers::next_task() {
+std::optional<PairAnswers::Work::Found> PairAnswers::Work::next_task() {
   for (;;) {
     std::optional<Found> found = tasks_->next();
     tasks_done_ += found.has_value();
@@ -140,7 +218,7 @@ std::optional<PairAnswers::Found> PairAnswers::next_task() {
   }
 }
 
-void PairAnswers::count_pairs(size_t task, int worker, GrowingBuffer<PairCount>& counts) {
+void PairAnswers::Work::count_pairs(size_t task, int worker, GrowingBuffer<PairCount>& counts) {
   const uint64_t min_count = min_count_.load(std::memory_order_relaxed);
   counter_->count(task, worker, static_cast<uint32_t>(std::min<uint64_t>(min_count, UINT32_MAX)), counts);
   if (selection_.min_jaccard <= 0) return;
@@ -150,7 +228,7 @@ void PairAnswers::count_pairs(size_t task, int worker, GrowingBuffer<PairCount>&
   counts.shrink(static_cast<size_t>(end - counts.begin()));
 }
 
-PairAnswers::Found PairAnswers::count(size_t task, int worker) {
+PairAnswers::Work::Found PairAnswers::Work::count(size_t task, int worker) {
   MemoryMeter& meter = *options_.memory;
   Found found{GrowingBuffer<PairCount>(meter), PairList(meter, selection_.supports)};
   {
@@ -177,14 +255,14 @@ PairAnswers::Found PairAnswers::count(size_t task, int worker) {
   return found;
 }
 
-void PairAnswers::recycle(Found found) {
+void PairAnswers::Work::recycle(Found found) {
   found.counts.shrink(0);
   found.rows.clear();
   std::lock_guard lock(spare_mutex_);
   spare_.push_back(std::move(found));
 }
 
-void PairAnswers::next_counted(PairBatch& batch) {
+void PairAnswers::Work::next_counted(PairBatch& batch) {
   if (!counted_ || handed_over_ == counted_->rows.size()) {
     if (counted_) recycle(std::move(*counted_));
     counted_ = next_task();
@@ -197,7 +275,7 @@ void PairAnswers::next_counted(PairBatch& batch) {
   handed_over_ += count;
 }
 
-void PairAnswers::next_selected(PairBatch& batch) {
+void PairAnswers::Work::next_selected(PairBatch& batch) {
   const size_t count = std::min(kBatchRows, selected_->size() - handed_over_);
   some_.clear();
   for (size_t k = 0; k < count; ++k) some_.push_back((*selected_)[handed_over_ + k]);
@@ -206,7 +284,7 @@ void PairAnswers::next_selected(PairBatch& batch) {
   done_ = handed_over_ == selected_->size();
 }
 
-void PairAnswers::next_diagonal(PairBatch& batch) {
+void PairAnswers::Work::next_diagonal(PairBatch& batch) {
   const auto items = static_cast<uint32_t>(values_.size());
   some_.clear();
   for (; diagonal_ < items && some_.size() < kBatchRows; ++diagonal_)
@@ -214,7 +292,7 @@ void PairAnswers::next_diagonal(PairBatch& batch) {
   batch = some_.batch();
 }
 
-void PairAnswers::offer(const PairRow& row) {
+void PairAnswers::Work::offer(const PairRow& row) {
   best_->offer(row);
   if (!ties_ || row.support < best_->threshold()) return;
   const uint64_t most = 4 * static_cast<uint64_t>(*selection_.top_k) + kMaxTies;
@@ -230,25 +308,25 @@ void PairAnswers::offer(const PairRow& row) {
 }
 
 /// Drops the pairs with less support than the k-th.
-void PairAnswers::drop_ties() {
+void PairAnswers::Work::drop_ties() {
   PairRow* const end = std::remove_if(ties_->begin(), ties_->end(),
                                       [least = best_->threshold()](const PairRow& row) { return row.support < least; });
   ties_->shrink(static_cast<size_t>(end - ties_->begin()));
 }
 
-void PairAnswers::offer_diagonal() {
+void PairAnswers::Work::offer_diagonal() {
   for (uint32_t item = 0; item < values_.size(); ++item) {
     if (item % kPollScores == 0) options_.cancel.throw_if_requested();
     if (support(item) >= min_count_) offer(row(item, item, support(item)));
   }
 }
 
-void PairAnswers::offer_partner(uint32_t item, uint32_t partner, uint64_t count) {
+void PairAnswers::Work::offer_partner(uint32_t item, uint32_t partner, uint64_t count) {
   if (selection_.has_partners(item))
     best_per_item_->offer_to(item, partner, count, selection_.ranking.score(directed_row(item, partner, count)));
 }
 
-void PairAnswers::select() {
+void PairAnswers::Work::select() {
   std::optional<Found> found = next_task();
   if (!found) {
     finish_selection();
@@ -272,7 +350,7 @@ void PairAnswers::select() {
 }
 
 /// Counts again, since the support of the k-th pair is known now.
-void PairAnswers::count_ties() {
+void PairAnswers::Work::count_ties() {
   min_count_ = std::max<uint64_t>(min_count_, best_->threshold());
   tasks_.reset();
   best_.reset();
@@ -280,7 +358,7 @@ void PairAnswers::count_ties() {
   start_tasks();
 }
 
-void PairAnswers::finish_selection() {
+void PairAnswers::Work::finish_selection() {
   if (selection_.diagonal) offer_diagonal();
   if (selection_.ties) {
     if (!ties_) {
@@ -306,5 +384,18 @@ void PairAnswers::finish_selection() {
   }
   selected_.emplace(best_ ? best_->take(options_.cancel) : std::move(all));
 }
+
+PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
+                         const ExecutionOptions& options, NextBlock next)
+    : work_(std::make_unique<Work>(std::move(counter), std::move(values), selection, options, std::move(next))) {}
+
+PairAnswers::~PairAnswers() = default;
+
+bool PairAnswers::next(PairBatch& batch) { return work_->next(batch); }
+uint64_t PairAnswers::results() const { return work_->results(); }
+uint64_t PairAnswers::tasks() const { return work_->tasks(); }
+uint64_t PairAnswers::tasks_done() const { return work_->tasks_done(); }
+const Truncation& PairAnswers::truncation() const { return work_->truncation(); }
+uint64_t PairAnswers::max_bytes(uint64_t pairs) const { return work_->max_bytes(pairs); }
 
 }  // namespace batmap
