@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/poll.h"
 
 namespace batmap {
 
@@ -68,22 +69,16 @@ uint32_t hash_text(std::string_view text, uint32_t seed) {
   return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
-/// Counts the steps of look-ups, and polls a token every 65,536 of them.
+/// The steps of look-ups, which poll a token.
 class PolledSteps {
  public:
-  explicit PolledSteps(const CancelToken& cancel) : cancel_(cancel) { cancel.throw_if_requested(); }
+  explicit PolledSteps(const CancelToken& cancel) : poll_(cancel) { cancel.throw_if_requested(); }
 
   void add_text(std::string_view text) { add(1 + text.size() / 16); }
-  void add(size_t steps) {
-    steps_ += steps;
-    if (steps_ < 65536) return;
-    steps_ = 0;
-    cancel_.throw_if_requested();
-  }
+  void add(size_t steps) { poll_.after(steps); }
 
  private:
-  const CancelToken& cancel_;
-  size_t steps_ = 0;
+  Poll poll_;
 };
 
 void set_text_header(std::span<std::byte> bytes, const TextRelationHeader& header) {
