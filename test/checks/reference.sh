@@ -6,6 +6,7 @@
 # aggregate, an operator, a cast or an operator class, and planner support. Its name begins with an underscore, and it has no
 # declaration in the reference. A type of such a name, which only stands between other types and our operators, has no section, and
 # its casts are not listed.
+# A section whose declaration has ten lines or more shows an example before it.
 # `--fix` writes the declarations of the functions that the reference has anew.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
@@ -86,6 +87,12 @@ for my $block ($reference =~ /^```signature\n(.*?)^```$/msg) {
         report("shown twice: $signature") if $shown{$signature}++;
         report("not as sql/batmap.sql declares it: $signature") unless $declared{$signature};
     }
+}
+# A reader sees what a function does before all of its forms.
+for my $section (split /^(?=##+ )/m, $reference) {
+    my ($title, $before, $block) = $section =~ /^##+ ([^\n]*)\n(.*?)^```signature\n(.*?)^```$/ms or next;
+    report("section '$title': an example comes first where the declaration is long")
+        if ($block =~ tr/\n//) >= 10 && $before !~ /^```sql/m && $section =~ /^```sql/m;
 }
 for my $signature (sort keys %declared) {
     my ($name) = $signature =~ /^(\w+)/;
