@@ -178,7 +178,8 @@ class FrequentEpisodes final : public EpisodeRowStream {
   }
 
   ColumnSet wanted_ = kAllColumns;
-  std::array<ItemList, 2> lists_{{{kInclude, "include", call().query.include}, {kExclude, "exclude", call().query.exclude}}};
+  std::array<ItemList, 2> lists_{
+      {{kInclude, "include", call().query.include, true}, {kExclude, "exclude", call().query.exclude}}};
   GapList gaps_{};
   std::optional<ItemArray> episode_;  // set once the events have been read
   uint64_t support_ = 0;

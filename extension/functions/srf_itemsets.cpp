@@ -58,7 +58,7 @@ struct SearchCall : ArrayCall<ItemsetQuery, ItemsetRun> {
 struct ItemsetCall : SearchCall {
   explicit ItemsetCall(MemoryContext context) : SearchCall(context) { use_files(context); }
 
-  std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+  std::array<ItemList, 2> lists{{{kInclude, "include", query.include, true}, {kExclude, "exclude", query.exclude}}};
   std::optional<ItemsetStream> stream;                 // made for the first row; must be destroyed before the run
   std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // used instead of a stream
   std::vector<ItemsetStep> batch;
@@ -200,7 +200,7 @@ struct EstimateCall : SearchCall {
   enum Argument { kMinCount, kMinSupport, kMaxSupport, kMinLength, kMaxLength, kInclude, kExclude, kTimeout };
   static constexpr QueryArguments kQuery{kTimeout + 3, true};
 
-  std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+  std::array<ItemList, 2> lists{{{kInclude, "include", query.include, true}, {kExclude, "exclude", query.exclude}}};
   std::optional<ItemsetForecast> forecast;
   RunRecord of_parts;  // of a forecast of rows in files, which has no run
 };

@@ -77,7 +77,7 @@ constexpr QueryArguments kPartnersQuery{kPartners.params, true};
 using ItemLists = std::array<ItemList, 2>;
 
 ItemLists item_lists(PairQuery& query, const PairArguments& places) {
-  return {{{places.items, places.items_name, query.include}, {places.exclude, "exclude", query.exclude}}};
+  return {{{places.items, places.items_name, query.include, true}, {places.exclude, "exclude", query.exclude}}};
 }
 
 /// Reads and checks the arguments after the input.

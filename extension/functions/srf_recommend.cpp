@@ -38,7 +38,7 @@ struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
   explicit RecommendCall(MemoryContext context) : ArrayCall(1) { use_files(context); }
 
   std::array<ItemList, 3> lists{
-      {{0, "basket", query.basket}, {kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+      {{0, "basket", query.basket}, {kInclude, "include", query.include, true}, {kExclude, "exclude", query.exclude}}};
   size_t handed_over = 0;
 };
 

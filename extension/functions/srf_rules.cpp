@@ -54,9 +54,9 @@ struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
     query.itemsets.bits = selected_kernels().bits;
   }
 
-  std::array<ItemList, 5> lists{{{kLhsInclude, "lhs_include", query.lhs_include},
+  std::array<ItemList, 5> lists{{{kLhsInclude, "lhs_include", query.lhs_include, true},
                                  {kLhsExclude, "lhs_exclude", query.lhs_exclude},
-                                 {kRhsInclude, "rhs_include", query.rhs_include},
+                                 {kRhsInclude, "rhs_include", query.rhs_include, true},
                                  {kRhsExclude, "rhs_exclude", query.rhs_exclude},
                                  {kExclude, "exclude", query.itemsets.exclude}}};
   RuleBatch batch;

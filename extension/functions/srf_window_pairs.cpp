@@ -136,7 +136,8 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
     record.results = results_;
   }
 
-  std::array<ItemList, 2> lists_{{{kInclude, "include", call().query.include}, {kExclude, "exclude", call().query.exclude}}};
+  std::array<ItemList, 2> lists_{
+      {{kInclude, "include", call().query.include, true}, {kExclude, "exclude", call().query.exclude}}};
   TimeKind kind_ = TimeKind::kInteger;
   EventInput input_{};
   std::array<WindowPair, 256> block_;

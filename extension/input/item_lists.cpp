@@ -38,6 +38,43 @@ void read_items(const Elements& items, Oid item_type) {
   }
 }
 
+/// The beginning of a text, for messages.
+char* shown(std::string_view text) {
+  return pnstrdup(text.data(),
+                  static_cast<Size>(pg_mbcliplen(text.data(), static_cast<int>(Min(text.size(), 1 << 20)), 64)));
+}
+
+/// Wanted items that do not occur.
+class AbsentItems {
+ public:
+  explicit AbsentItems(const Dictionary& items) : items_(items) {}
+
+  void add(Datum value) {
+    if (count_++ >= kShown) return;
+    if (count_ == 1) initStringInfo(&names_);
+    Oid output;
+    bool is_varlena;
+    getTypeOutputInfo(items_.type->type_id, &output, &is_varlena);
+    appendStringInfo(&names_, "%s\"%s\"", count_ == 1 ? "" : ", ", shown(OidOutputFunctionCall(output, value)));
+  }
+
+  /// Raises a NOTICE if there are any. If there are no rows at all, their items are not to blame.
+  void report() {
+    if (count_ == 0 || items_.count == 0) return;
+    if (count_ > kShown) appendStringInfo(&names_, " and %d more", count_ - kShown);
+    ereport(NOTICE, (errmsg_plural("item that is asked for does not occur in the input query: %s",
+                                   "items that are asked for do not occur in the input query: %s",
+                                   static_cast<unsigned long>(count_), names_.data)));
+  }
+
+ private:
+  static constexpr int kShown = 3;
+
+  const Dictionary& items_;
+  StringInfoData names_;
+  int count_ = 0;
+};
+
 }  // namespace
 
 void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_type) {
@@ -56,15 +93,20 @@ void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_
 }
 
 void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input) {
+  AbsentItems absent(*input.items);
   for (const ItemList& list : lists) {
     if (!arguments.has(list.index)) continue;
     guarded([&] { list.to.emplace(); });
     for (int k = 0; k < list.items.count; ++k) {
       CHECK_FOR_INTERRUPTS();
       uint32_t id;
-      if (dictionary_find(*input.items, list.items.values[k], id)) guarded([&] { list.to->push_back(input.item_rank[id]); });
+      if (dictionary_find(*input.items, list.items.values[k], id))
+        guarded([&] { list.to->push_back(input.item_rank[id]); });
+      else if (list.is_wanted)
+        absent.add(list.items.values[k]);
     }
   }
+  absent.report();
 }
 
 void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, std::span<const std::string_view> texts) {
@@ -106,10 +148,6 @@ class ValueKeys {
 };
 
 [[noreturn]] void raise_equal_texts(std::string_view first, std::string_view second, Oid item_type) {
-  const auto shown = [](std::string_view text) {
-    return pnstrdup(text.data(),
-                    static_cast<Size>(pg_mbcliplen(text.data(), static_cast<int>(Min(text.size(), 1 << 20)), 64)));
-  };
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                   errmsg("the items \"%s\" and \"%s\" are the same value of type %s", shown(first), shown(second),
                          format_type_be(item_type)),

@@ -25,7 +25,8 @@ struct ItemList {
   int index;
   const char* name;
   std::optional<std::vector<int64_t>>& to;
-  Elements items{};  // in an _of form: values, which get ranks only after the rows are read
+  bool is_wanted = false;  // answers must have one of the items
+  Elements items{};        // in an _of form: values, which get ranks only after the rows are read
 };
 
 /// Reads the lists before any row is read, so that a bad list does not cost a run. If `item_type` is
@@ -34,7 +35,7 @@ struct ItemList {
 /// @raises 22004 for a NULL element, and what the input function of the type raises
 void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_type);
 
-/// Fills the lists of an _of form with the ranks of their items. Items that do not occur are left out.
+/// Fills the lists of an _of form with the ranks of their items. Items that do not occur are left out; a NOTICE names wanted ones.
 void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input);
 
 /// The same for lists of type text. @param texts  of the items, by rank

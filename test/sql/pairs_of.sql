@@ -25,6 +25,14 @@ SELECT * FROM batmap_pairs_as(NULL::mood, $$VALUES (1, 'happy'::mood), (1, 'sad'
 CREATE TABLE long_items AS SELECT t AS tid, repeat(md5(i::text), 500) AS item FROM generate_series(1, 4) t, generate_series(1, t) i;
 SELECT length(item_a), length(item_b), item_a < item_b AS ordered, support_count
 FROM batmap_pairs_of('SELECT tid, item FROM long_items', top_k => 2);
+-- items that do not occur are named, those that are excluded are not, and over no rows none are
+SELECT item_a, item_b FROM batmap_pairs_of('SELECT tid, item FROM baskets', min_count => 1, include => '{eggs,cheese}') ORDER BY 1, 2;
+SELECT item, partner FROM batmap_partners_of('SELECT tid, item FROM baskets', items => '{Milk,milk,tea,jam,wine,beer}', top_k => 1);
+SELECT lhs FROM batmap_rules_of('baskets', 'tid', 'item', min_count => 1, lhs_include => '{tea}', rhs_include => '{jam}', lhs_exclude => '{wine}', exclude => '{beer}');
+SELECT itemset FROM batmap_itemsets_as(NULL::numeric, 'SELECT tid, length(item)::numeric FROM baskets', min_count => 1, include => '{4.0,7.50}');
+SELECT item FROM batmap_recommend_of('{none}', 'SELECT tid, item FROM baskets', include => '{other}');
+SELECT item_a FROM batmap_pairs_of('SELECT tid, item FROM baskets WHERE false', min_count => 1, include => '{cheese}');
+SELECT item_a FROM batmap_pairs_of('SELECT tid, item FROM baskets', min_count => 1, include => ARRAY[repeat('ä', 40)]);
 -- columns of binary-coercible types, and arrays of the requested type
 CREATE DOMAIN label AS text;
 CREATE DOMAIN small AS int4 CHECK (VALUE < 100);
