@@ -29,12 +29,16 @@ const char* end_of_identifier(const char* at) {
   return *at == '"' && at > first ? at + 1 : nullptr;
 }
 
-/// Is the name at a position, in characters from 1 on, without a schema, and is there none in the search_path?
+/// Is the name at a position, in characters from 1 on, without a schema?
 bool has_no_schema(const char* query, int position) {
-  const auto is_path = [](const char* path) { return strcmp(namespace_search_path, path) == 0; };
-  if (!is_path("") && !is_path("\"\"") && !is_path("pg_catalog, pg_temp")) return false;
   const char* const end = end_of_identifier(query + pg_mbcharcliplen(query, static_cast<int>(strlen(query)), position - 1));
   return end != nullptr && *skip_space(end) != '.';
+}
+
+/// Is there no schema in the search_path?
+bool is_path_empty() {
+  const auto is_path = [](const char* path) { return strcmp(namespace_search_path, path) == 0; };
+  return is_path("") || is_path("\"\"") || is_path("pg_catalog, pg_temp");
 }
 
 // Makes errors of the inner query point into its own text, as SQL functions do.
@@ -43,8 +47,12 @@ void point_into_query(void* arg) {
   const auto* const query = static_cast<const char*>(arg);
   const int position = geterrposition();
   if (position > 0) {
-    if (geterrcode() == ERRCODE_UNDEFINED_TABLE && has_no_schema(query, position))
-      errhint("The search_path has no schema, as in restores: write schema.table, or give the table as regclass.");
+    if (geterrcode() == ERRCODE_UNDEFINED_TABLE && has_no_schema(query, position)) {
+      if (is_path_empty())
+        errhint("The search_path has no schema, as in restores: write schema.table, or give the table as regclass.");
+      else
+        errhint("A query text is a statement of its own: it does not see the WITH names of the statement around it.");
+    }
     errposition(0);
     internalerrposition(position);
     internalerrquery(query);

@@ -85,6 +85,7 @@ SELECT transactions FROM batmap_estimate('cluster', 2) LIMIT 1;
 SELECT * FROM batmap_pairs('order_lines', 2);
 SELECT * FROM batmap_pairs('no_such', 2);
 SELECT * FROM batmap_pairs('no_such.order_lines', 2);
+WITH few AS (SELECT * FROM order_lines_2) SELECT * FROM batmap_pairs('SELECT * FROM few', 2);
 SELECT * FROM batmap_pairs('select', 2);
 SELECT * FROM batmap_pairs('user', 2);
 SELECT * FROM batmap_pairs('begin', 2);
