@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <string_view>
+
+#include "extension/server/device_use.h"
 
 namespace batmap::pg {
 
@@ -31,6 +34,13 @@ const char* hint_of(ErrorCode code) {
   }
 }
 
+/// The text from its headline on. The headline of the engine says that a GPU could not count: not true where there was none.
+const char* headline_of(const Error& error) {
+  const char* const detail = error.code() == ErrorCode::kNoDevice ? strchr(error.what(), '\n') : nullptr;
+  const bool is_missing = detail != nullptr && std::string_view(detail + 1).starts_with(kNoModule);
+  return is_missing ? detail + 1 : error.what();
+}
+
 template <size_t kSize>
 void copy_text(char (&to)[kSize], const char* from) {
   // What is cut off, here or before, must not leave a part of a character.
@@ -49,7 +59,7 @@ void describe_failure(Failure& failure) noexcept {
   } catch (const Error& error) {
     failure.sqlstate = sqlstate_of(error.code());
     failure.cancelled = error.code() == ErrorCode::kCancelled;
-    copy_text(failure.message, error.what());
+    copy_text(failure.message, headline_of(error));
     copy_text(failure.hint, error.hint().empty() ? hint_of(error.code()) : error.hint().c_str());
   } catch (const ServerError& error) {
     failure.server_error = error.data;

@@ -59,7 +59,10 @@ Offload& backend_offload() {
       if (!use_own) return api;
     }
     has_own = true;
-    return load_accelerator(module, why);
+    if (access(module.c_str(), F_OK) == 0) return load_accelerator(module, why);
+    why = kNoModule;
+    why.append(": ").append(module).append(" does not exist");
+    return nullptr;
   };
   const auto find = [](std::string& why) -> const AcceleratorApi* {
     const std::string module = accelerator_path();

@@ -4,11 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "accel/offload.h"
 #include "process/client/gpu_client.h"
 
 namespace batmap::pg {
+
+/// The beginning of the reason why there is no GPU where the module is missing.
+constexpr std::string_view kNoModule = "no module for GPUs is installed";
 
 /// The one Offload of the backend; it lives as long as the backend. It uses the GPU process of the server
 /// (gpu_process.h), or loads the module itself where batmap.gpu_process is off or that process cannot be used.

@@ -30,7 +30,7 @@ DROP TABLE t;
 \c
 LOAD 'batmap';
 SET batmap.accelerator = '/nowhere/batmap_cuda';
-SELECT device, name, reason LIKE '/nowhere/batmap_cuda.so: cannot open shared object file%' AS reason FROM batmap_devices();
+SELECT device, name, reason FROM batmap_devices();
 SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
 SELECT device FROM batmap_last_run();
 SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, device => 'cuda');
@@ -43,15 +43,7 @@ SELECT count(*) FROM batmap_all_pairs($$VALUES (1, '{1}'::batmap), (2, '{1}')$$,
 SET batmap.device = require;
 SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
 \set VERBOSITY default
-DO $$
-DECLARE
-    detail text;
-BEGIN
-    PERFORM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
-EXCEPTION WHEN object_not_in_prerequisite_state THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-    RAISE NOTICE '% | %', SQLERRM, detail LIKE '/nowhere/batmap_cuda.so: cannot open shared object file%';
-END $$;
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
 SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, device => 'cpu');
 RESET batmap.device;
 SET batmap.gpu_devices = '0,1';
