@@ -56,6 +56,8 @@ struct varlena* read_set(std::string_view text, Typmod typmod) {
   return value;
 }
 
+constexpr size_t kMostDigits = 18;  // of a number that is certainly an element
+
 /// A JSON text that is no array is refused in the words of the server's casts. {} would be read as a set.
 /// @param type  json or jsonb
 void check_json_array(std::string_view json, const char* type) {
@@ -71,10 +73,19 @@ void check_json_array(std::string_view json, const char* type) {
                   errhint("A set is made of an array of integers: [1,5,9].")));
 }
 
+/// A number where a set is expected, as in tags @> '3': there is no malformed set, but an element with the quotes of one.
+void refuse_number(const char* text) {
+  const size_t digits = strspn(text, "0123456789");
+  if (digits == 0 || digits > kMostDigits || text[digits] != '\0') return;
+  ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("malformed batmap: \"%s\" is a number", text),
+                  errhint("A set is written as {%s}. An element is a number without quotes.", text)));
+}
+
 }  // namespace
 
 BATMAP_FUNCTION(batmap_in) {
   const char* const text = PG_GETARG_CSTRING(0);
+  refuse_number(text);
   PG_RETURN_POINTER(read_set({text, strlen(text)}, read_typmod(PG_GETARG_INT32(2))));
 }
 

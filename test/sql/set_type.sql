@@ -5,6 +5,8 @@ SELECT '{4611686018427387903,0}'::batmap;
 SELECT NULL::batmap IS NULL AS "null";
 SELECT ''::batmap;
 SELECT '1,2'::batmap;
+SELECT '{1,3}'::batmap @> '3';
+SELECT '4611686018427387904'::batmap;
 SELECT '{1,2'::batmap;
 SELECT '{1,,2}'::batmap;
 SELECT '{1,2},'::batmap;
