@@ -57,4 +57,16 @@ std::optional<int64_t> rows_in_front(ExprState* limit, ExprState* offset, ExprCo
   return rows + skipped;
 }
 
+char* bound_text(Node* bound, List* names) {
+  if (IsA(bound, OpExpr) && castNode(OpExpr, bound)->opfuncid == F_INT8PL) {
+    const List* const terms = castNode(OpExpr, bound)->args;
+    return psprintf("%s + %s", bound_text(static_cast<Node*>(linitial(terms)), names),
+                    bound_text(static_cast<Node*>(lsecond(terms)), names));
+  }
+  const Const* const value = IsA(bound, Const) ? castNode(Const, bound) : nullptr;
+  if (value == nullptr || value->consttype != INT8OID || value->constisnull)
+    return deparse_expression(bound, names, true, false);
+  return psprintf(INT64_FORMAT, DatumGetInt64(value->constvalue));
+}
+
 }  // namespace batmap::pg

@@ -29,4 +29,7 @@ std::optional<SortedLimit> sorted_limit(PlannerInfo* root);
 /// @return nothing if all are wanted, or so many that keeping the best ones saves nothing or takes much of batmap.memory_limit
 std::optional<int64_t> rows_in_front(ExprState* limit, ExprState* offset, ExprContext* context);
 
+/// A bound for EXPLAIN: 20, not '20'::bigint. @param names  as for deparse_expression()
+char* bound_text(Node* bound, List* names);
+
 }  // namespace batmap::pg

@@ -69,6 +69,7 @@ NamedArguments arguments_of(const FuncExpr* call, ParamListInfo params) {
 struct KnownQueries {
   const FuncExpr* call;
   ParamListInfo params;
+  char* thresholds;  // nullptr: there are none
   int count;
   struct {
     const char* label;
@@ -78,9 +79,28 @@ struct KnownQueries {
   } queries[std::size(kQueryNames)];
 };
 
+/// The arguments that are called min_..., as far as their values are known: "min_count = 3, min_lift = 1".
+/// @return nullptr: there are none
+char* thresholds_of(const NamedArguments& arguments) {
+  char* found = nullptr;
+  for (int k = 0; arguments.names != nullptr && k < list_length(arguments.values); ++k) {
+    const char* const name = arguments.names[k];
+    if (strncmp(name, "min_", 4) != 0) continue;
+    const Const* const value = arguments.value(name);
+    if (value == nullptr || value->constisnull) continue;
+    Oid output;
+    bool is_varlena;
+    getTypeOutputInfo(value->consttype, &output, &is_varlena);
+    found = psprintf("%s%s%s = %s", found == nullptr ? "" : found, found == nullptr ? "" : ", ", name,
+                     OidOutputFunctionCall(output, value->constvalue));
+  }
+  return found;
+}
+
 void find_queries(void* arg) {
   auto& known = *static_cast<KnownQueries*>(arg);
   const NamedArguments arguments = arguments_of(known.call, known.params);
+  known.thresholds = thresholds_of(arguments);
   for (const QueryName& name : kQueryNames) {
     const Const* const given = arguments.value(name.parameter);
     if (given == nullptr || given->constisnull) continue;
@@ -109,9 +129,12 @@ void find_queries(void* arg) {
 }
 
 KnownQueries queries_of(const FuncExpr* call, ParamListInfo params) {
-  KnownQueries known{call, params, 0, {}};
+  KnownQueries known{call, params, nullptr, 0, {}};
   // Finding out may call functions, which may fail.
-  if (!succeeds(find_queries, &known)) known.count = 0;
+  if (!succeeds(find_queries, &known)) {
+    known.count = 0;
+    known.thresholds = nullptr;
+  }
   return known;
 }
 
@@ -158,7 +181,15 @@ void print_plan(void* arg) {
 
 void explain_queries(const FuncExpr* call, ParamListInfo params, ExplainState* es) {
   const KnownQueries known = queries_of(call, params);
-  for (int k = 0; k < known.count; ++k) ExplainPropertyText(known.queries[k].label, known.queries[k].query.text, es);
+  for (int k = 0; k < known.count; ++k) {
+    const InnerQuery& query = known.queries[k].query;
+    ExplainPropertyText(known.queries[k].label, query.text, es);
+    if (query.tid_column != nullptr && query.item_column != nullptr) {
+      const char* const tid = pstrdup(quote_identifier(query.tid_column));
+      ExplainPropertyText("Columns", psprintf("%s, %s", tid, quote_identifier(query.item_column)), es);
+    }
+  }
+  if (known.thresholds != nullptr) ExplainPropertyText("Threshold", known.thresholds, es);
 }
 
 void explain_query_plans(const FuncExpr* call, ParamListInfo params, ExplainState* es) {

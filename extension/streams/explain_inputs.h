@@ -1,11 +1,12 @@
-// Lines of EXPLAIN about the queries in the text of a call: the text and, under VERBOSE, its plan.
+// Lines of EXPLAIN about the arguments of a call: the text of each query, the names of its columns, the thresholds and, under
+// VERBOSE, the plan of each query.
 #pragma once
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
-/// Adds each query whose text is known.
+/// Adds each query whose text is known, and the thresholds whose values are.
 /// @param params  of the running statement; nullptr: it has none
 void explain_queries(const FuncExpr* call, ParamListInfo params, ExplainState* es);
 

@@ -317,10 +317,8 @@ void rescan(CustomScanState* node) {
   ExecScanReScan(&node->ss);
 }
 
-char* bound_text(const ExprState* limit, const ExprState* offset, List* names) {
-  const auto text = [&](const ExprState* bound) {
-    return deparse_expression(reinterpret_cast<Node*>(bound->expr), names, true, false);
-  };
+char* best_text(const ExprState* limit, const ExprState* offset, List* names) {
+  const auto text = [&](const ExprState* bound) { return bound_text(reinterpret_cast<Node*>(bound->expr), names); };
   return offset == nullptr ? text(limit) : psprintf("%s + %s", text(limit), text(offset));
 }
 
@@ -331,7 +329,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   ExplainPropertyText("Function", function != nullptr ? function : "?", es);
   explain_queries(state->call, params, es);
   List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-  if (state->limit != nullptr) ExplainPropertyText("Best", bound_text(state->limit, state->offset, names), es);
+  if (state->limit != nullptr) ExplainPropertyText("Best", best_text(state->limit, state->offset, names), es);
   if (es->verbose) {
     ExplainPropertyText("Function Call", deparse_expression(reinterpret_cast<Node*>(state->call), names, true, false), es);
   }

@@ -37,6 +37,11 @@ SELECT explained($$SELECT count(*) FROM batmap_pairs_of('SELECT tid, array_agg(n
 SELECT explained($$SELECT count(*) FROM batmap_join_project('SELECT item, tid FROM e_lines', 'SELECT tid, item FROM e_lines WHERE item < 3')$$, ', VERBOSE');
 SELECT explained($$SELECT count(*) FROM batmap_episodes('SELECT tid, item FROM e_lines', ARRAY[0, 2], min_count => 30)$$, ', VERBOSE');
 SELECT explained($$SELECT count(*) FROM batmap_all_pairs('SELECT item, batmap_agg(tid) FROM e_lines GROUP BY 1', 30)$$, ', VERBOSE');
+-- columns and thresholds, as far as they are known
+SELECT explained($$SELECT count(*) FROM batmap_rules('e_lines'::regclass, 'tid', 'item', 2, min_confidence => 0.8, min_lift => 1)$$);
+SELECT explained($$SELECT count(*) FROM batmap_rules('SELECT tid AS "Tid", item FROM e_lines', 'Tid', 'item', min_support => 0.01)$$);
+SELECT explained($$SELECT count(*) FROM (VALUES (2), (3)) v (n), batmap_itemsets('SELECT tid, item FROM e_lines', n, min_length => 2)$$);
+SELECT explained_json($$SELECT count(*) FROM batmap_itemsets('e_lines', 'tid', 'item', 2)$$) #> '{Plans,0}' ->> 'Threshold';
 -- after a run, the plan follows what the run did
 SELECT regexp_replace(explained, ' \(actual .*', '') FROM explained($$SELECT count(*) FROM batmap_recommend('{1}', 'SELECT tid, item FROM e_lines', min_count => 1)$$, ', VERBOSE, ANALYZE, BUFFERS off, TIMING off, SUMMARY off');
 -- there is no text in a relation; a text that depends on rows or is NULL is not known

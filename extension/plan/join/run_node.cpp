@@ -4,6 +4,7 @@
 #include "extension/input/node_pack_rows.h"
 #include "extension/plan/join/node_expand_rows.h"
 #include "extension/plan/join/plain_plan.h"
+#include "extension/server/sorted_limit.h"
 
 #include "extension/server/pg.h"
 
@@ -154,7 +155,7 @@ char* columns_text(const PlanState* input, bool packed, int first, int count, Li
 void explain_bound(RunNode* node, const char* label, const char* before, int expression, List* ancestors, ExplainState* es) {
   List* const names = set_deparse_context_plan(es->deparse_cxt, node->base.ss.ps.plan, ancestors);
   auto* const bound = static_cast<Node*>(list_nth(scan_of(node)->custom_exprs, expression));
-  ExplainPropertyText(label, psprintf("%s%s", before, deparse_expression(bound, names, false, false)), es);
+  ExplainPropertyText(label, psprintf("%s%s", before, bound_text(bound, names)), es);
 }
 
 void explain_device(ExplainState* es) { ExplainPropertyText("Device", GetConfigOption("batmap.device", false, false), es); }
