@@ -79,11 +79,10 @@ struct varlena* empty_state(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type
                     errhint("Give ARRAY[a, b].")));
   if (array_contains_nulls(episode))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("episode must not contain NULL")));
-  const auto gap_end = [&](int argument) { return gap_bound(kind, gap_type, PG_GETARG_DATUM(argument)); };
   EpisodeStateHeader header;
   header.length = static_cast<uint32_t>(ARR_DIMS(episode)[0]);
-  header.gap = {gap_end(4), PG_ARGISNULL(5) ? Gap::kUnbounded : gap_end(5)};
-  guarded([&] { check_gap(header.gap, ticks_a_unit(kind)); });
+  const Datum high = PG_GETARG_DATUM(5);
+  header.gap = gap_between(kind, gap_type, PG_GETARG_DATUM(4), PG_ARGISNULL(5) ? nullptr : &high);
   struct varlena* const state = allocate(header.bytes() + kFirstRows * kEpisodeStateRowBytes);
   set_episode_state_header(state_bytes(state), header);
   memcpy(state_bytes(state) + sizeof header, ARR_DATA_PTR(episode), header.length * sizeof(int64_t));

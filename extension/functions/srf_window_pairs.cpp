@@ -50,6 +50,9 @@ class WindowPairStream final : public RunStream<WindowPairCall> {
     kind_ = time_kind(type, "within must be an integer, a number or an interval");
     query.ticks_a_unit = ticks_a_unit(kind_);
     query.window = gap_bound(kind_, type, arguments.datum(kWithin), "within");
+    if (query.window < 0)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("within must be at least 0, not %s", distance_text(type, arguments.datum(kWithin)))));
     query.min_count = arguments.int8(kMinCount);
     query.min_support = arguments.min_support(kMinSupport);
     query.top_k = arguments.int8(kTopK);

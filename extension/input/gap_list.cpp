@@ -81,9 +81,29 @@ int64_t gap_bound(TimeKind kind, Oid type, Datum bound, const char* what) {
   return microseconds(DatumGetIntervalP(bound), what);
 }
 
+char* distance_text(Oid type, Datum distance) {
+  Oid output;
+  bool is_varlena;
+  getTypeOutputInfo(type, &output, &is_varlena);
+  return OidOutputFunctionCall(output, distance);
+}
+
+// The engine checks the ends, too, but knows only ticks.
+Gap gap_between(TimeKind kind, Oid type, Datum low, const Datum* high) {
+  const Gap gap{gap_bound(kind, type, low), high == nullptr ? Gap::kUnbounded : gap_bound(kind, type, *high)};
+  if (gap.low < 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the low end of a gap must be at least 0, not %s", distance_text(type, low))));
+  if (gap.high < gap.low)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the high end of a gap must be at least its low end %s, not %s", distance_text(type, low),
+                           distance_text(type, *high))));
+  return gap;
+}
+
 Gap gap_of(const GapList& gaps, int row) {
-  const auto bound = [&](int side) { return gap_bound(gaps.kind, gaps.type, gaps.bounds[2 * row + side]); };
-  return {bound(0), gaps.nulls[2 * row + 1] ? Gap::kUnbounded : bound(1)};
+  const Datum* const low = gaps.bounds + 2 * row;
+  return gap_between(gaps.kind, gaps.type, *low, gaps.nulls[2 * row + 1] ? nullptr : low + 1);
 }
 
 void append_gaps(const GapList& gaps, std::vector<Gap>& ticks) {

@@ -23,7 +23,9 @@ struct GapList {
 /// @raises 42804 unless of integers, numbers or intervals; 2202E unless rows of two; 22004 for a NULL low
 GapList read_gaps(ArrayType* array);
 
-/// A gap in ticks. @raises 22003 for a bound that does not fit, 22023 for an interval of months
+/// A gap in ticks. @param high  nullptr: no bound
+/// @raises 22003 for an end that does not fit; 22023 for an interval of months, a negative end, or a high end below the low one
+Gap gap_between(TimeKind kind, Oid type, Datum low, const Datum* high);
 Gap gap_of(const GapList& gaps, int row);
 
 /// Appends all gaps in ticks. @raises the same
@@ -35,6 +37,9 @@ void keep_distinct(std::vector<Gap>& gaps, GapList* list = nullptr);
 
 /// One bound in ticks. @param what  for the errors @raises the same
 int64_t gap_bound(TimeKind kind, Oid type, Datum bound, const char* what = "a gap");
+
+/// For errors: a bound as it was given, in the current memory context.
+char* distance_text(Oid type, Datum distance);
 
 /// The low or the high ends of some rows as an array of the type of the gaps, in the current memory context.
 /// @param side  0: low, 1: high

@@ -46,7 +46,9 @@ SELECT current_setting('server_version_num')::int >= 170000 AS has_infinity \gse
 SELECT CASE WHEN :'has_infinity' THEN 'infinity' ELSE '106751991 days 04:00:54.775807' END AS longest,
        CASE WHEN :'has_infinity' THEN '-infinity' ELSE '-106751991 days -04:00:54.775808' END AS least \gset
 SELECT * FROM batmap_window_pairs('SELECT timestamp ''2024-05-01'' + at * interval ''1 s'', page, visitor FROM clicks', interval :'longest', min_count => 2);
+\set VERBOSITY sqlstate
 SELECT * FROM batmap_window_pairs('SELECT timestamp ''2024-05-01'' + at * interval ''1 s'', page, visitor FROM clicks', interval :'least', min_count => 2);
+\set VERBOSITY default
 SELECT support_count FROM batmap_episode_count('SELECT date ''2024-05-01'' + at::int4, page, visitor FROM clicks', '{1, 2}', ARRAY[interval '0', :'longest']);
 SELECT support_count FROM batmap_episode_count('SELECT date ''2024-05-01'' + at::int4, page, visitor FROM clicks', '{1, 2}', ARRAY[interval '0', NULL]);
 
