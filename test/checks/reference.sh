@@ -6,7 +6,7 @@
 # aggregate, an operator, a cast or an operator class, and planner support. Its name begins with an underscore, and it has no
 # declaration in the reference. A type of such a name, which only stands between other types and our operators, has no section, and
 # its casts are not listed.
-# A section whose declaration has ten lines or more shows an example before it.
+# The contents name all chapters. A section whose declaration has ten lines or more shows an example before it.
 # `--fix` writes the declarations of the functions that the reference has anew.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
@@ -88,6 +88,10 @@ for my $block ($reference =~ /^```signature\n(.*?)^```$/msg) {
         report("not as sql/batmap.sql declares it: $signature") unless $declared{$signature};
     }
 }
+# The contents name each chapter, in order.
+my @chapters = map { ($_, lc($_) =~ tr/ /-/r) } $reference =~ /^## (.*)$/mg;
+my ($contents) = $reference =~ /^Contents: (.*?)\n\n/ms;
+report('the contents are not those of the page') unless join('|', @chapters) eq join('|', ($contents // '') =~ /\[([^\]]*)\]\(#([^)]*)\)/g);
 # A reader sees what a function does before all of its forms.
 for my $section (split /^(?=##+ )/m, $reference) {
     my ($title, $before, $block) = $section =~ /^##+ ([^\n]*)\n(.*?)^```signature\n(.*?)^```$/ms or next;
