@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kStagedRows = PinnedBlock::kBytes / 8;
 constexpr size_t kMaxStagings = PinnedBlock::kMaxOfJob;  // bench/device_pairs.cpp, part staging
 constexpr uint64_t kFirstRoom = uint64_t{1} << 20;  // pairs that a lane has room for at first, if there are so many: 40 MB
-constexpr int kLanes = 4;  // while one is in its kernel, the others send and receive
+constexpr int kLanes = 4;                           // while one is in its kernel, the others send and receive
 constexpr int kThreads = 256;
 
 /// Turns sorted keys and counts into pairs.

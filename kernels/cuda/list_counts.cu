@@ -17,9 +17,9 @@ constexpr uint32_t kStepsOneByOne = 8;  // in a range
 constexpr uint32_t kMostPairs = 128;  // of a block at a time
 constexpr uint32_t kFewestPairs = 16;
 constexpr uint32_t kBlocksEach = 16;  // blocks for each multiprocessor, if there are pairs for them
-constexpr uint32_t kSegment = 2048;           // hashes that are staged at once
-constexpr uint32_t kSlots = 4;                // of a bucket
-constexpr uint32_t kMaxExtra = 32;            // hashes of a segment that find their bucket full: one for each lane
+constexpr uint32_t kSegment = 2048;   // hashes that are staged at once
+constexpr uint32_t kSlots = 4;        // of a bucket
+constexpr uint32_t kMaxExtra = 32;    // hashes of a segment that find their bucket full: one for each lane
 // A list is staged for pairs that walk through at least twice as many hashes. A pair walks along if a segment has enough of
 // its hashes for a warp.
 constexpr uint64_t kStagingPays = 2;

@@ -233,6 +233,10 @@ refused(q{SELECT * FROM batmap_distributed_pairs(NULL, 1)}, 'no table', 'source 
 refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without rights', 'permission denied for table two', undef, role => 'guest');
 coordinator('GRANT SELECT ON two TO guest; GRANT USAGE ON SCHEMA "its dblink" TO guest');
 refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without user mapping', '(permission denied for foreign server|user mapping not found)', undef, role => 'guest');
+coordinator('ALTER TABLE "lines of 3" ENABLE ROW LEVEL SECURITY; GRANT SELECT ON lines, "lines of 3" TO guest');
+refused(q{SELECT * FROM batmap_distributed_pairs('lines', min_count => 20, tid_column => 't"id', item_column => 'it''em', disjoint => true)}, 'policies of a partition',
+    'row-level security of table "lines of 3" applies to you', 'Give a query', role => 'guest');
+coordinator('ALTER TABLE "lines of 3" DISABLE ROW LEVEL SECURITY; REVOKE ALL ON lines, "lines of 3" FROM guest');
 
 refused(q{SELECT * FROM batmap_distributed_episodes('two_events', ARRAY[0, 20], 60, time_column => 'at', event_column => 'stream', stream_column => 'event')},
     'events by another column', 'table "two_events" is not distributed by its stream_column', 'Distribute the rows by that column first', detail => 'A stream whose rows lie in two of the 2 parts');

@@ -292,8 +292,9 @@ void Host::require_device(int64_t device) {
 
 /// Rows or pairs come through the channel. From the second time on that they are many, devices read them where they lie.
 void Host::note_bytes(Channel& channel, int32_t device, uint64_t bytes) {
-  if (bytes < kMuchBytes || api_->pin == nullptr || ++channel.sent_much != kSentMuch) return;
+  if (bytes < kMuchBytes || api_->pin == nullptr || channel.is_settled || ++channel.sent_much < kSentMuch) return;
   if (pinned_bytes_.fetch_add(kChannelBytes) + kChannelBytes <= kMaxPinnedBytes) {
+    channel.is_settled = true;
     AcceleratorMessage why{};
     if (api_->pin(device, channel.memory.data(), kChannelBytes, &why) == AcceleratorStatus::kOk) {
       channel.unpin = api_->unpin;
@@ -301,7 +302,7 @@ void Host::note_bytes(Channel& channel, int32_t device, uint64_t bytes) {
       return;
     }
   }
-  pinned_bytes_ -= kChannelBytes;  // without, they are copied once more
+  pinned_bytes_ -= kChannelBytes;  // they are copied once more, until there is room
 }
 
 /// Opens a job. If the module does so, the session has it from then on, and the reply its number.
