@@ -51,7 +51,9 @@ void point_into_query(void* arg) {
       if (is_path_empty())
         errhint("The search_path has no schema, as in restores: write schema.table, or give the table as regclass.");
       else
-        errhint("A query text is a statement of its own: it does not see the WITH names of the statement around it.");
+        errhint(
+            "If it is a WITH name: a query text is a statement of its own, and does not see those of the statement around "
+            "it.");
     }
     errposition(0);
     internalerrposition(position);

@@ -22,6 +22,7 @@ namespace batmap::pg {
 namespace {
 
 constexpr long kFetchRows = 8192;
+constexpr size_t kCountingShare = 4;  // times the bytes of the rows: what it takes to count them
 
 const char* change_query(const KeptTable& kept) {
   const char* const log = qualified_name(kept.companions.log);
@@ -130,6 +131,7 @@ bool read_change(const KeptTable& kept, KeptWork& work, bool may_give_up) {
   }
   SPI_cursor_close(portal);
   MemoryContextDelete(batch);
+  if (may_give_up && work.meter.available() < kCountingShare * work.rows.size() * sizeof(LoggedRow)) enough = false;
   return enough;
 }
 

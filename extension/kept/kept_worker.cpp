@@ -42,7 +42,8 @@ struct SlowOwners {
 
 /// What a worker says while it merges.
 struct Report {
-  bool has_ended;  // by itself
+  uint32 visit;      // its number: a worker that a launcher has left behind does not write into the report of another one
+  bool is_complete;  // the worker has come to all tables
   bool has_kept_tables;
   bool has_merged;
   bool has_failed;
@@ -53,7 +54,8 @@ struct Report {
 
 /// What a worker is told.
 struct Order {
-  int number;       // of its report
+  int number;  // of its report
+  uint32 visit;
   SlowOwners slow;  // their tables come last
 };
 static_assert(sizeof(Order) <= BGW_EXTRALEN);
@@ -62,6 +64,7 @@ static_assert(sizeof(Order) <= BGW_EXTRALEN);
 struct Shared {
   slock_t lock;
   uint32 announcements;  // kept tables that were made
+  uint32 visits;
   Report reports[kMaxWorkers];
 };
 
@@ -101,7 +104,7 @@ struct Database {
   bool is_there;
   int wait;         // intervals until the next visit
   int failures;     // visits in a row in which all merges failed
-  SlowOwners slow;  // the last time
+  SlowOwners slow;  // of the last visits
 };
 
 /// A worker that the launcher has started.
@@ -162,12 +165,12 @@ bool has_ended(const Worker& worker) {
 
 /// Decides when a database is visited again.
 void note_report(Database& database, const Report& report) {
-  const bool has_failed = !report.has_merged && (report.has_failed || !report.has_ended);
-  if (report.has_ended) {
+  const bool has_failed = !report.has_merged && (report.has_failed || !report.is_complete);
+  if (report.is_complete) {
     database.slow = report.slow;
   } else {  // it has not come to all owners
     for (int k = 0; k < report.slow.count; ++k) database.slow.add(report.slow.owners[k]);
-    database.slow.add(report.owner);
+    if (report.since != 0) database.slow.add(report.owner);
   }
   database.failures = has_failed ? database.failures + 1 : 0;
   if (has_failed)
@@ -210,15 +213,17 @@ bool visit(HTAB* databases, Database& database) {
       return true;
   }
   if (number == kMaxWorkers) return true;
+  Report report{};
   SpinLockAcquire(&shared->lock);
-  shared->reports[number] = {};
+  report.visit = ++shared->visits;
+  shared->reports[number] = report;
   SpinLockRelease(&shared->lock);
   BackgroundWorker start =
       worker_of_library("batmap merge worker", "batmap_merge_worker",
                         BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | kWorkerThatDropDatabaseEnds,
                         BgWorkerStart_RecoveryFinished);
   start.bgw_main_arg = ObjectIdGetDatum(database.oid);
-  const Order order{number, database.slow};
+  const Order order{number, report.visit, database.slow};
   memcpy(start.bgw_extra, &order, sizeof order);
   start.bgw_notify_pid = MyProcPid;
   Worker& worker = workers[number];
@@ -365,7 +370,7 @@ Merge merge_in_transaction(Oid table, MemoryContext context) {
 /// Tells the launcher how the visit goes.
 void tell(int number, const Report& report) {
   SpinLockAcquire(&shared->lock);
-  shared->reports[number] = report;
+  if (shared->reports[number].visit == report.visit) shared->reports[number] = report;
   SpinLockRelease(&shared->lock);
 }
 
@@ -450,7 +455,7 @@ void batmap_merge_worker(Datum database) {
   ignore_signal(SIGHUP);  // it does not live long enough
   pqsignal(SIGTERM, die);
   BackgroundWorkerUnblockSignals();
-  // Those of the server, whatever the owner of the database has set for all sessions.
+  // The resources and the log are those of the server, whatever the owner of the database has set for all sessions.
   constexpr const char* kOfServer[] = {"batmap.memory_limit",   "batmap.work_mem", "batmap.threads",
                                        "batmap.device",         "work_mem",        "debug_print_parse",
                                        "debug_print_rewritten", "debug_print_plan"};
@@ -474,6 +479,7 @@ void batmap_merge_worker(Datum database) {
   memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
   const List* const tables = find_kept_tables(context, order.slow);
   Report report{};
+  report.visit = order.visit;
   report.has_kept_tables = tables != NIL;
   List* times = NIL;
   const ListCell* cell;
@@ -494,7 +500,7 @@ void batmap_merge_worker(Datum database) {
     if (result == Merge::kTooLong || time.ms > most_of_merge_ms()) report.slow.add(kept->owner);
     tell(order.number, report);
   }
-  report.has_ended = true;
+  report.is_complete = true;
   pgstat_report_activity(STATE_IDLE, nullptr);
   pgstat_report_stat(true);
   tell(order.number, report);

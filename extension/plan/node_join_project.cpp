@@ -203,15 +203,10 @@ PlainItem plain_item(const KeyEncoder& encoder) {
 }
 
 void open_rows(JoinProjectState* state) {
-  state->opened = true;
+  if (!open_run(state)) return;
   JoinProjectBounds bounds;
   if (!read_bounds(state, bounds)) {
     state->finished = true;
-    return;
-  }
-  const bool rows_are_unique = state->spec.counting == JoinProjectCount::kRows && state->spec.rows_repeat == 0;
-  if (rows_are_unique && may_have_replaced_rows(state->base.ss.ps.state)) {
-    answer_by_plain(state, kForReplacedRows);
     return;
   }
   const MemoryContext caller = MemoryContextSwitchTo(state->context);

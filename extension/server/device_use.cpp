@@ -59,7 +59,8 @@ Offload& backend_offload() {
       if (!use_own) return api;
     }
     has_own = true;
-    if (access(module.c_str(), F_OK) == 0) return load_accelerator(module, why);
+    const bool is_missing = module.find('/') != std::string::npos && access(module.c_str(), F_OK) != 0 && errno == ENOENT;
+    if (!is_missing) return load_accelerator(module, why);
     why = kNoModule;
     why.append(": ").append(module).append(" does not exist");
     return nullptr;

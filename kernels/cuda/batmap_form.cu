@@ -22,9 +22,7 @@ constexpr uint32_t kStagedKeys = 20;                  // key planes that are cop
 constexpr uint32_t kLookAfterKeys = 8;                // key planes after which a warp leaves a pair if nothing matches
 constexpr uint32_t kPieces = 4;                       // of 128 slots, in a plane of a block
 constexpr uint64_t kWordsAtOnce = uint64_t{1} << 35;  // words of planes compared between two looks at the stop token
-constexpr uint64_t kBytesAtOnce = uint64_t{1} << 35;  // the same for given pairs, if they are read once for each
-constexpr uint32_t kFewestPairs = 128;                // at once
-constexpr uint32_t kMaxStash = 1024;  // elements: one thread looks all of them up. Sets that nobody has made up have a few
+constexpr uint32_t kMaxStash = 1024;                  // elements: one thread looks all of them up. Real sets have a few
 
 /// A set on the device.
 struct DeviceSet {
@@ -381,7 +379,7 @@ class BatmapForm final : public PairForm {
   size_t pairs_at_once() const override {
     const uint32_t range = range_bits_.back();
     const uint64_t bytes = (uint64_t{3} << range) / 8 * (width_ - range + 2);  // of the largest set
-    return std::clamp<uint64_t>(kBytesAtOnce / (2 * bytes), kFewestPairs, PairForm::pairs_at_once());
+    return pairs_that_read(2 * bytes);
   }
 
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool, uint32_t* counts, cudaStream_t stream) override {

@@ -11,10 +11,8 @@ namespace batmap::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr uint32_t kMinTilesAtOnce = 256;             // about as many as run at the same time
-constexpr uint32_t kTilesAtOnce = 1 << 18;            // 2 MB of tile list
-constexpr uint64_t kBytesAtOnce = uint64_t{1} << 35;  // of rows of given pairs
-constexpr uint32_t kFewestPairs = 128;                // at once
+constexpr uint32_t kMinTilesAtOnce = 256;   // about as many as run at the same time
+constexpr uint32_t kTilesAtOnce = 1 << 18;  // 2 MB of tile list
 // Tiles are counted in strips of so many blocks of columns, so that the blocks read at one time stay in the L2 cache.
 constexpr uint32_t kColumnBlocks = 16;
 
@@ -125,10 +123,7 @@ class BitForm final : public PairForm {
     flush();
   }
 
-  size_t pairs_at_once() const override {
-    const uint64_t bytes = std::max<uint64_t>(uint64_t{bits_.tid_blocks()} * kRowBytes, 1);
-    return std::clamp<uint64_t>(kBytesAtOnce / (2 * bytes), kFewestPairs, PairForm::pairs_at_once());
-  }
+  size_t pairs_at_once() const override { return pairs_that_read(uint64_t{2} * bits_.tid_blocks() * kRowBytes); }
 
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool, uint32_t* counts, cudaStream_t stream) override {
     const auto blocks = static_cast<unsigned>(std::min<size_t>((size * 32 + kThreads - 1) / kThreads, 1 << 16));

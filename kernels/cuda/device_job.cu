@@ -19,8 +19,10 @@ namespace {
 constexpr size_t kStagedRows = PinnedBlock::kBytes / 8;
 constexpr size_t kMaxStagings = PinnedBlock::kMaxOfJob;  // bench/device_pairs.cpp, part staging
 constexpr uint64_t kFirstRoom = uint64_t{1} << 20;  // pairs that a lane has room for at first, if there are so many: 40 MB
-constexpr int kLanes = 4;                           // while one is in its kernel, the others send and receive
 constexpr int kThreads = 256;
+// While one lane is in its kernel, the others send and receive. Those that count rows have room for the answers.
+constexpr int kLanes = 2;
+constexpr int kLanesOfLists = 4;
 
 /// Turns sorted keys and counts into pairs.
 __global__ void unpack_pairs(const uint64_t* keys, const uint32_t* counts, uint64_t size, int column_bits,
@@ -412,7 +414,8 @@ void DevicePairs::build(uint32_t* supports) {
   sent_slots_.clear();
   slots_.clear();
   slot_count_ = 0;
-  for (int lane = 0; lane < kLanes; ++lane) {
+  const int lanes = job_.method == DeviceMethod::kLists ? kLanesOfLists : kLanes;
+  for (int lane = 0; lane < lanes; ++lane) {
     for (std::unique_ptr<Device>& device : devices_) {
       use_device(device->index);
       device->lanes.push_back(std::make_unique<CountingLane>(*device, stop_, device->upload.budget, bits_for(job_.items),

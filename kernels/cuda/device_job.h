@@ -1,5 +1,5 @@
 // A job that counts pairs on its devices: the DevicePairs of accelerator.h. It stages rows, and has a form and
-// two lanes on each device, so that one lane counts while the other copies back. Each thread that brings rows
+// two lanes or more on each device, so that one lane counts while another copies back. Each thread that brings rows
 // fills a staging buffer of its own; full buffers are sent by one thread at a time. Rows that lie in pinned memory of the
 // caller are sent from there. Errors are DeviceError.
 #pragma once

@@ -634,7 +634,7 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
     job.end_path = end_paths_.grown_to(budget_, ends);
     job.rank = ranks_.grown_to(budget_, ends);
     check(cudaMemsetAsync(job.rank, 0, ends * sizeof(uint32_t), stream_), "clearing ranks");
-    // A machine that is stopped leaves the others as they are, and they are indexes.
+    // A machine that is stopped does not write its remaining paths, which are used as indexes.
     check(cudaMemsetAsync(job.end_path, 0, ends * sizeof(MachinePath), stream_), "clearing paths");
   }
   job.counts = counts_.grown_to(budget_, episodes);

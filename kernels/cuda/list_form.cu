@@ -120,7 +120,7 @@ class ListForm final : public PairForm {
   }
 
   size_t pairs_at_once() const override {
-    return std::clamp<uint64_t>(kLookUpsAtOnce / std::max(longest_, 1u), 128, PairForm::pairs_at_once());
+    return std::clamp<uint64_t>(kLookUpsAtOnce / std::max(longest_, 1u), kFewestPairs, kMostPairs);
   }
 
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool has_runs, uint32_t* counts,

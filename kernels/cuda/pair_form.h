@@ -2,6 +2,7 @@
 // each device of a job. All calls are made with that device current.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "cuda/device_memory.h"
@@ -48,11 +49,21 @@ class PairForm {
   /// Counts the wanted pairs of some rows, in pieces of some ten milliseconds, with a look at the stop token after each.
   virtual void count(const WantedOnDevice& wanted, const FoundPairs& found, Lane& lane) = 0;
   /// How many given pairs take no more than some ten milliseconds.
-  virtual size_t pairs_at_once() const { return size_t{1} << 20; }
+  virtual size_t pairs_at_once() const { return kMostPairs; }
   /// Queues the counting of given pairs. @param a, b, counts  [size] on the device
   /// @param has_runs  whether pairs with the same b follow each other
   virtual void count_list(const uint32_t* a, const uint32_t* b, size_t size, bool has_runs, uint32_t* counts,
                           cudaStream_t stream) = 0;
+
+ protected:
+  static constexpr size_t kMostPairs = size_t{1} << 20;
+  static constexpr size_t kFewestPairs = 128;
+
+  /// How many pairs read what a device reads in some ten milliseconds. @param bytes  of one pair
+  static size_t pairs_that_read(uint64_t bytes) {
+    constexpr uint64_t kBytesAtOnce = uint64_t{1} << 35;
+    return std::clamp<uint64_t>(kBytesAtOnce / std::max<uint64_t>(bytes, 1), kFewestPairs, kMostPairs);
+  }
 };
 
 inline void PairForm::add(const uint32_t*, const uint32_t*, size_t, cudaStream_t) {

@@ -525,13 +525,16 @@ SELECT * FROM batmap_partners_of('numbered'::regclass);
 SELECT * FROM batmap_rules_of('pg_class'::regclass, min_count => 1);
 DROP TABLE named, numbered;
 
--- A log that does not fit into memory: the rows of the table are counted again.
+-- A log that does not fit into memory, or can be read there and not counted: the rows of the table are counted again.
 CREATE TABLE long (tid int, item int);
 CREATE INDEX ON long (tid);
 SELECT batmap_keep('long', 'tid', 'item');
-INSERT INTO long SELECT k / 5, k * 7 % 90 FROM generate_series(1, 100000) k;
 SET batmap.memory_limit = '2MB';
 SET batmap.work_mem = '1MB';
+INSERT INTO long SELECT k / 5, k * 7 % 90 FROM generate_series(1, 60000) k;
+SELECT count(*), sum(support_count) FROM batmap_pairs('long'::regclass, 1);
+SELECT batmap_merge_kept('long');
+INSERT INTO long SELECT k / 5, k * 7 % 90 FROM generate_series(60001, 160000) k;
 SELECT count(*), sum(support_count) FROM batmap_pairs('long'::regclass, 1);
 SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM long', 1);
 SELECT batmap_merge_kept('long');

@@ -93,13 +93,13 @@ class ItemsetJoinStream final : public RunStream<ItemsetJoinCall> {
  public:
   using RunStream::RunStream;
 
-  /// Searches the rows of the log. @param checks_rows  whether some might repeat
-  ItemsetRows start(const ItemsetSpec& spec, std::span<const uint32_t> ranks, bool checks_rows) {
+  /// Searches the rows of the log.
+  ItemsetRows start(const ItemsetSpec& spec, std::span<const uint32_t> ranks) {
     bool enough = true;
     bool repeats = false;
     begin(spec.input.packed ? "parallel scan" : "stream", call().log->rows(), [&] {
       enough = fits(true, [&] {
-        if (checks_rows) {
+        if (spec.rows_may_repeat) {
           repeats = has_repeated_rows(EncodedRelation(call().log->chunks(), {}, call().options), call().options);
           if (repeats) return;
         }
@@ -198,7 +198,7 @@ ItemsetRows open_itemsets(ItemsetInput& input, MemoryContext context) {
   if (!enough || !sink.seal()) return no_memory;
   std::span<const uint32_t> ranks;
   if (Dictionary* const items = input.items->dictionary; items != nullptr) ranks = {dictionary_sort(*items), items->count};
-  return stream->start(spec, ranks, spec.rows_may_repeat != 0 || may_have_replaced_rows(input.parent->state));
+  return stream->start(spec, ranks);
 }
 
 }  // namespace batmap::pg

@@ -55,7 +55,7 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
 }
 
 void open_rows(ItemsetsState* state) {
-  state->opened = true;
+  if (!open_run(state)) return;
   int64_t min_count;
   if (!read_min_count(state, state->threshold, state->spec.threshold_excluded != 0, min_count)) {
     state->finished = true;

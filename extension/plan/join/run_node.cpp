@@ -15,14 +15,8 @@ namespace {
 // Positions in CustomPath::custom_private.
 enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
 
-List* path_list(const CustomPath* path, PathList which) { return static_cast<List*>(list_nth(path->custom_private, which)); }
-
-const CustomScan* scan_of(const RunNode* node) { return castNode(CustomScan, node->base.ss.ps.plan); }
-
-Plan* plain_plan_of(const RunNode* node) { return static_cast<Plan*>(llast(scan_of(node)->custom_plans)); }
-
-}  // namespace
-
+/// May the snapshot have two rows of which a unique index says that there is one? So it is if somebody has deleted a row since, and
+/// this transaction has put another one in its place.
 bool may_have_replaced_rows(const EState* estate) {
   if (!IsolationUsesXactSnapshot()) return false;
   for (Index k = 0; k < estate->es_range_table_size; ++k)
@@ -30,6 +24,14 @@ bool may_have_replaced_rows(const EState* estate) {
       return true;
   return false;
 }
+
+List* path_list(const CustomPath* path, PathList which) { return static_cast<List*>(list_nth(path->custom_private, which)); }
+
+const CustomScan* scan_of(const RunNode* node) { return castNode(CustomScan, node->base.ss.ps.plan); }
+
+Plan* plain_plan_of(const RunNode* node) { return static_cast<Plan*>(llast(scan_of(node)->custom_plans)); }
+
+}  // namespace
 
 List* run_path_lists(List* numbers, List* expressions, List* targets, List* quals) {
   return list_make4(numbers, expressions, targets, quals);
@@ -62,6 +64,13 @@ void begin_run_node(RunNode* node, EState* estate, int flags) {
   node->flags = flags;
   if (estate->es_plannedstmt->subplans != NIL) node->plain = ExecInitNode(plain_plan_of(node), estate, flags);
   node->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
+}
+
+bool open_run(RunNode* node) {
+  node->opened = true;
+  if (!may_have_replaced_rows(node->base.ss.ps.state)) return true;
+  answer_by_plain(node, kForReplacedRows);
+  return false;
 }
 
 bool read_min_count(const RunNode* node, ExprState* bound, bool is_excluded, int64_t& min_count) {

@@ -36,10 +36,6 @@ inline constexpr char kForLooks[] = "because values that are equal look differen
 inline constexpr char kForReplacedRows[] =
     "because this transaction has changed a table that its snapshot may show rows of twice";
 
-/// May the snapshot have two rows of which a unique index says that there is one? So it is if somebody has deleted a row since, and
-/// this transaction has put another one in its place.
-bool may_have_replaced_rows(const EState* estate);
-
 /// @tparam State  a RunNode
 template <typename State>
 State* run_state(CustomScanState* node) {
@@ -53,6 +49,9 @@ PlanState* begin_input(RunNode* node, EState* estate, int flags);
 /// table; but a subplan that both plans share must not be started again once it has run, so with subplans it is started here.
 /// @throws an error if the role may not execute an aggregate that the node computes
 void begin_run_node(RunNode* node, EState* estate, int flags);
+
+/// To be called first when a run is opened. @return false: the plain plan answers
+bool open_run(RunNode* node);
 
 /// The lowest count of an answer.
 /// @param bound  of `count > bound` (if `is_excluded`) or `count >= bound`; nullptr: there is none

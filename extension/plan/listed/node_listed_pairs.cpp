@@ -54,7 +54,7 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
 }
 
 void open_rows(ListedState* state) {
-  state->opened = true;
+  if (!open_run(state)) return;
   const MemoryContext caller = MemoryContextSwitchTo(state->context);
   ListedInputs inputs{state->spec, state->lists, &state->base.ss.ps, {state->inputs[0], state->inputs[1]}, state->list, {},
                       {}};

@@ -50,7 +50,7 @@ struct Channel {
   File socket;
   SharedMemory memory;
   uint32_t sent_much = 0;          // calls that sent much
-  bool is_settled = false;         // whether its memory is pinned
+  bool is_settled = false;         // its memory is pinned, or cannot be
   void (*unpin)(void*) = nullptr;  // set if the memory is pinned
   std::atomic<uint64_t>* pinned_bytes = nullptr;
   SharedMemory answers;  // where answers do not fit into the memory

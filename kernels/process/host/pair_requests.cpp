@@ -7,32 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <span>
 #include <vector>
 
 #include "set/set_format.h"
 
 namespace batmap::process::host {
-
-namespace {
-
-/// Are all values at most `last`? Parts of a known length become vector instructions, also where these compare no unsigned
-/// numbers: `last - value` has the highest bit where the value is larger, if neither has it.
-bool are_at_most(uint32_t last, std::span<const uint32_t> values) {
-  constexpr size_t kPart = 1024;
-  constexpr uint32_t kHighest = uint32_t{1} << 31;
-  if (last >= kHighest) return std::all_of(values.begin(), values.end(), [&](uint32_t value) { return value <= last; });
-  uint32_t found = 0;
-  for (; values.size() >= kPart; values = values.subspan(kPart)) {
-    uint32_t of_part = 0;
-    for (size_t i = 0; i < kPart; ++i) of_part |= values[i] | (last - values[i]);
-    found |= of_part;
-  }
-  for (const uint32_t value : values) found |= value | (last - value);
-  return (found & kHighest) == 0;
-}
-
-}  // namespace
 
 /// The rows lie in the channel. The caller holds the job.
 void Host::add_rows(Channel& channel, const Request& request, Job& job, Reply& reply) {

@@ -18,11 +18,15 @@ bool is_valid(const Bytes& bytes) {
   return true;
 }
 
-Elements read_back(const CompactView& set, size_t first = 0) {
-  Elements all;
-  uint64_t chunk[CompactReader::kChunk];
+template <typename Element = uint64_t>
+std::vector<Element> read_back(const CompactView& set, size_t first = 0) {
+  constexpr Element kUntouched = 12345;
+  std::vector<Element> all;
+  Element chunk[CompactReader::kChunk + 1];
+  chunk[CompactReader::kChunk] = kUntouched;
   CompactReader reader(set, {}, first);
   while (const size_t count = reader.next(chunk)) all.insert(all.end(), chunk, chunk + count);
+  EXPECT_EQ(chunk[CompactReader::kChunk], kUntouched);
   return all;
 }
 
@@ -33,6 +37,7 @@ TEST(CompactView, ElementsComeBack) {
     const CompactView view = CompactView::open(set.bytes);
     ASSERT_EQ(view.cardinality(), set.elements.size());
     ASSERT_EQ(read_back(view), set.elements);
+    ASSERT_EQ(read_back<uint32_t>(view), std::vector<uint32_t>(set.elements.begin(), set.elements.end()));
     if (set.elements.empty()) continue;
     EXPECT_EQ(compact_min(view), set.elements.front());
     EXPECT_EQ(compact_max(view), set.elements.back());
