@@ -237,6 +237,17 @@ coordinator('ALTER TABLE "lines of 3" ENABLE ROW LEVEL SECURITY; GRANT SELECT ON
 refused(q{SELECT * FROM batmap_distributed_pairs('lines', min_count => 20, tid_column => 't"id', item_column => 'it''em', disjoint => true)}, 'policies of a partition',
     'row-level security of table "lines of 3" applies to you', 'Give a query', role => 'guest');
 coordinator('ALTER TABLE "lines of 3" DISABLE ROW LEVEL SECURITY; REVOKE ALL ON lines, "lines of 3" FROM guest');
+$nodes[1]->append_conf('postgresql.conf', 'pre_auth_delay = 2');
+$nodes[1]->reload;
+my ($status, $left, $cancelled) = $nodes[0]->psql('coordinator', q{
+    SET statement_timeout = '1s';
+    SELECT * FROM batmap_distributed_pairs('two', 20);
+    SET statement_timeout = 0;
+    SELECT coalesce(cardinality("its dblink".dblink_get_connections()), 0)}, on_error_stop => 0);
+like($cancelled, qr/canceling statement due to statement timeout/, 'a cancel while a server is connected');
+is($left, '0', 'and no connection is left');
+$nodes[1]->append_conf('postgresql.conf', 'pre_auth_delay = 0');
+$nodes[1]->reload;
 
 refused(q{SELECT * FROM batmap_distributed_episodes('two_events', ARRAY[0, 20], 60, time_column => 'at', event_column => 'stream', stream_column => 'event')},
     'events by another column', 'table "two_events" is not distributed by its stream_column', 'Distribute the rows by that column first', detail => 'A stream whose rows lie in two of the 2 parts');
