@@ -50,7 +50,7 @@ void point_into_query(void* arg) {
     if (geterrcode() == ERRCODE_UNDEFINED_TABLE && has_no_schema(query, position)) {
       if (is_path_empty())
         errhint("The search_path has no schema, as in restores: write schema.table, or give the table as regclass.");
-      else
+      else if (pg_strncasecmp(skip_space(query), "with", 4) != 0)  // of its own WITH names the server knows more
         errhint(
             "If it is a WITH name: a query text is a statement of its own, and does not see those of the statement around "
             "it.");

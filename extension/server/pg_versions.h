@@ -7,8 +7,8 @@ static_assert(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 200000, "batmap knows
 namespace batmap::pg {
 
 /// A callback of expression_tree_walker() and its kin, which take it without parameters up to version 15, in any form since.
-template <typename Context>
-auto walker(bool (*visit)(Node*, Context*)) {
+template <typename Tree, typename Context>
+auto walker(bool (*visit)(Tree*, Context*)) {
   return reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(visit));
 }
 
@@ -66,8 +66,13 @@ inline Path* subquery_scan_path(PlannerInfo* root, RelOptInfo* subquery, Path* p
 #endif
 }
 
+/// Does the snapshot in force see what a transaction has defined? An older snapshot may see rows for which it does not hold.
+inline bool is_seen(TransactionId defined) {
+  return !ActiveSnapshotSet() || TransactionIdIsCurrentTransactionId(defined) ||
+         !XidInMVCCSnapshot(defined, GetActiveSnapshot());
+}
+
 /// Is a column of a plain table known to have no NULL? From version 18 on a constraint may exist without being valid (NOT VALID).
-/// A snapshot that is older than the definition of the column may see rows from before.
 inline bool is_declared_not_null(PlannerInfo* root, const Var* column) {
   const HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(planner_rt_fetch(column->varno, root)->relid),
                                           Int16GetDatum(static_cast<int16>(column->varattno)));
@@ -79,8 +84,7 @@ inline bool is_declared_not_null(PlannerInfo* root, const Var* column) {
   const RelOptInfo* const table = root->simple_rel_array[column->varno];
   not_null = not_null && table != nullptr && bms_is_member(column->varattno, table->notnullattnums);
 #endif
-  return not_null && (!ActiveSnapshotSet() || TransactionIdIsCurrentTransactionId(changed) ||
-                      !XidInMVCCSnapshot(changed, GetActiveSnapshot()));
+  return not_null && is_seen(changed);
 }
 
 /// The number of nodes of a path that settings disable. Before version 18 a disabled node has a very

@@ -100,7 +100,6 @@ char* thresholds_of(const NamedArguments& arguments) {
 void find_queries(void* arg) {
   auto& known = *static_cast<KnownQueries*>(arg);
   const NamedArguments arguments = arguments_of(known.call, known.params);
-  known.thresholds = thresholds_of(arguments);
   for (const QueryName& name : kQueryNames) {
     const Const* const given = arguments.value(name.parameter);
     if (given == nullptr || given->constisnull) continue;
@@ -128,13 +127,16 @@ void find_queries(void* arg) {
   }
 }
 
+void find_thresholds(void* arg) {
+  auto& known = *static_cast<KnownQueries*>(arg);
+  known.thresholds = thresholds_of(arguments_of(known.call, known.params));
+}
+
 KnownQueries queries_of(const FuncExpr* call, ParamListInfo params) {
   KnownQueries known{call, params, nullptr, 0, {}};
   // Finding out may call functions, which may fail.
-  if (!succeeds(find_queries, &known)) {
-    known.count = 0;
-    known.thresholds = nullptr;
-  }
+  if (!succeeds(find_queries, &known)) known.count = 0;
+  if (!succeeds(find_thresholds, &known)) known.thresholds = nullptr;
   return known;
 }
 

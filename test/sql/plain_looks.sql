@@ -52,11 +52,12 @@ INSERT INTO queries (query) VALUES
     JOIN (SELECT DISTINCT doc, number FROM TABLE) c USING (doc) WHERE a.number < b.number AND b.number < c.number GROUP BY 1, 2, 3'),
 -- what an aggregate computes of the values
 ('SELECT a.word, b.word AS other, max(scale(a.number)), count(*) FROM TABLE a JOIN TABLE b USING (doc) GROUP BY 1, 2'),
+('SELECT a.word, b.word AS other, min(a.number), max(b.span), count(*) FROM TABLE a JOIN TABLE b USING (doc) GROUP BY 1, 2'),
 -- elements of arrays: one side shows what the other only compares
 ('SELECT x, y, count(*) FROM TABLE, unnest(list) x, unnest(list) y WHERE x <= y GROUP BY 1, 2'),
 ('SELECT y, count(*) FROM TABLE, unnest(list) x, unnest(list) y WHERE x < y GROUP BY 1'),
 -- what the answer does not show
-('SELECT a.word, b.word AS other, max(a.number) > 1 AS large, count(*) FROM TABLE a JOIN TABLE b USING (doc) GROUP BY 1, 2'),
+('SELECT a.word, b.word AS other, count(a.number) AS numbers, count(*) FROM TABLE a JOIN TABLE b USING (doc) GROUP BY 1, 2'),
 ('SELECT a.word, b.word AS other, count(*) FROM TABLE a JOIN TABLE b USING (doc) WHERE a.number < b.number GROUP BY 1, 2'),
 ('SELECT a.word, b.word AS other, count(*) FROM TABLE a JOIN TABLE b USING (number) WHERE a.id < 400 AND b.id < 400 GROUP BY 1, 2');
 SELECT q.number, s.who AS of_same, s.as_plain, m.who AS of_mixed, m.as_plain

@@ -15,14 +15,31 @@ namespace {
 // Positions in CustomPath::custom_private.
 enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
 
+/// Does a plan scan a table that this transaction has changed? A parallel worker does not know its leader's locks.
+bool scans_changed_table(PlanState* plan, void*) {
+  if (plan == nullptr) return false;
+  Relation table = nullptr;
+  switch (nodeTag(plan)) {
+    case T_SeqScanState:
+    case T_SampleScanState:
+    case T_IndexScanState:
+    case T_IndexOnlyScanState:
+    case T_BitmapHeapScanState:
+    case T_TidScanState:
+    case T_TidRangeScanState:
+    case T_ForeignScanState:
+    case T_CustomScanState: table = reinterpret_cast<ScanState*>(plan)->ss_currentRelation; break;
+    default: break;
+  }
+  if (table != nullptr && CheckRelationLockedByMe(table, RowExclusiveLock, true)) return true;
+  return planstate_tree_walker(plan, walker(scans_changed_table), nullptr);
+}
+
 /// May the snapshot have two rows of which a unique index says that there is one? So it is if somebody has deleted a row since, and
 /// this transaction has put another one in its place.
-bool may_have_replaced_rows(const EState* estate) {
-  if (!IsolationUsesXactSnapshot()) return false;
-  for (Index k = 0; k < estate->es_range_table_size; ++k)
-    if (estate->es_relations[k] != nullptr && CheckRelationLockedByMe(estate->es_relations[k], RowExclusiveLock, true))
-      return true;
-  return false;
+bool may_have_replaced_rows(RunNode* node) {
+  if (!IsolationUsesXactSnapshot() || !TransactionIdIsValid(GetTopTransactionIdIfAny())) return false;
+  return IsParallelWorker() || scans_changed_table(&node->base.ss.ps, nullptr);
 }
 
 List* path_list(const CustomPath* path, PathList which) { return static_cast<List*>(list_nth(path->custom_private, which)); }
@@ -68,7 +85,7 @@ void begin_run_node(RunNode* node, EState* estate, int flags) {
 
 bool open_run(RunNode* node) {
   node->opened = true;
-  if (!may_have_replaced_rows(node->base.ss.ps.state)) return true;
+  if (!may_have_replaced_rows(node)) return true;
   answer_by_plain(node, kForReplacedRows);
   return false;
 }

@@ -197,6 +197,8 @@ bool add_aggregate(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate
   auto* const condition = node_of(aggregate->aggfilter);
   for (Node* const input : {argument, condition})
     if (input != nullptr && !read_aggregate_input(root, query, input)) return false;
+  // Its value is shown.
+  if (state == AggregateState::kValue) query.looked_at = list_append_unique(query.looked_at, argument);
   query.aggregates = lappend(query.aggregates, aggregate);
   query.states = lappend_int(query.states, static_cast<int>(state));
   query.arguments = lappend(query.arguments, argument);

@@ -55,19 +55,19 @@ struct JoinProjectQuery {
   bool self_join;           // both sides are the same rows
   PairCondition order;      // of the left and the right item of a self-join, if no other clause is about them
   JoinProjectCount counting;
-  bool rows_repeat;         // rows may repeat, and that changes the counts
-  bool finer;               // the server combines the node's groups, which may be finer, by their aggregates' states
-  List* aggregates;         // Aggref, each once
-  List* looked_at;          // items and columns that become items: an aggregate computes an expression of them
-  bool adds_up;             // the engine sums products of factors (join_sums.h)
-  List* sums;               // then, ints for each aggregate: SumSpec; the next three lists are empty
-  List* states;             // int for each: AggregateState
-  List* arguments;          // expression for each, or nullptr: the aggregate counts all rows
-  List* conditions;         // FILTER for each, or nullptr
-  List* quals;              // conditions to check on each row of the answer: comparisons of items, then HAVING
-  int comparisons;          // number of the former
-  List* compared;           // all comparisons of items, also the one that became `order`
-  Expr* threshold;          // least count, or nullptr
+  bool rows_repeat;  // rows may repeat, and that changes the counts
+  bool finer;        // the server combines the node's groups, which may be finer, by their aggregates' states
+  List* aggregates;  // Aggref, each once
+  List* looked_at;   // items and columns that become items: an aggregate shows them, or computes an expression of them
+  bool adds_up;      // the engine sums products of factors (join_sums.h)
+  List* sums;        // then, ints for each aggregate: SumSpec; the next three lists are empty
+  List* states;      // int for each: AggregateState
+  List* arguments;   // expression for each, or nullptr: the aggregate counts all rows
+  List* conditions;  // FILTER for each, or nullptr
+  List* quals;       // conditions to check on each row of the answer: comparisons of items, then HAVING
+  int comparisons;   // number of the former
+  List* compared;    // all comparisons of items, also the one that became `order`
+  Expr* threshold;   // least count, or nullptr
   bool threshold_excluded;  // the count must be larger
   Node* limit;              // number of rows with the largest counts, or nullptr
   Node* offset;             // number of rows to skip before them, or nullptr

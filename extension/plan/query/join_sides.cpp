@@ -277,6 +277,21 @@ List* equals_within(const PlannerInfo* root, Node* expression, Relids side, int 
   return equals;
 }
 
+/// Does the snapshot see all unique indexes of a relation?
+bool are_unique_indexes_seen(const RelOptInfo* relation) {
+  const ListCell* cell;
+  foreach (cell, relation->indexlist) {
+    const auto* const index = lfirst_node(IndexOptInfo, cell);
+    if (!index->unique) continue;
+    const HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index->indexoid));
+    if (!HeapTupleIsValid(tuple)) return false;
+    const TransactionId defined = HeapTupleHeaderGetXmin(tuple->t_data);
+    ReleaseSysCache(tuple);
+    if (!is_seen(defined)) return false;
+  }
+  return true;
+}
+
 /// Does a unique index of a relation cover some of these expressions, or what is equal to them in each row of a side?
 bool has_unique_index(PlannerInfo* root, int relation, Relids side, const List* expressions, const List* operators) {
   if (planner_rt_fetch(relation, root)->rtekind != RTE_RELATION) return false;
@@ -295,7 +310,8 @@ bool has_unique_index(PlannerInfo* root, int relation, Relids side, const List* 
       clauses = lappend(clauses, clause);
     }
   }
-  return clauses != NIL && has_unique_index_for(root, find_base_rel(root, relation), clauses);
+  RelOptInfo* const rel = find_base_rel(root, relation);
+  return clauses != NIL && has_unique_index_for(root, rel, clauses) && are_unique_indexes_seen(rel);
 }
 
 /// Is a relation the right hand of a semi-join?
