@@ -1,8 +1,6 @@
 // Makes and runs encoders. See key_encoder.h.
 #include "extension/input/key_encoder.h"
 
-#include "extension/server/equality.h"
-
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
@@ -19,8 +17,7 @@ KeyEncoder plan_encoder(KeyKind kind, int first, List* operators, const List* sh
   if (kind == KeyKind::kDictionary) {
     const Form_pg_attribute column = TupleDescAttr(row, first);
     encoder.dictionary = dictionary_create(context, column->atttypid, column->attcollation, meter);
-    encoder.dictionary->must_look_same =
-        shown != NIL && linitial_int(shown) != 0 && !equal_values_look_same(column->atttypid, column->atttypmod);
+    encoder.dictionary->must_look_same = must_look_same(shown, 0, *column);
   }
   if (kind == KeyKind::kTuples) {
     encoder.columns = list_length(operators);

@@ -28,6 +28,10 @@ bool looks_like(const TupleCodes& codes, int64_t known) {
 
 }  // namespace
 
+bool must_look_same(const List* shown, int number, const FormData_pg_attribute& column) {
+  return shown != NIL && list_nth_int(shown, number) != 0 && !equal_values_look_same(column.atttypid, column.atttypmod);
+}
+
 TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDesc row, int first_column, List* operators,
                                const List* shown, MemoryMeter& meter) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
@@ -46,8 +50,7 @@ TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDe
     equals[k] = list_nth_oid(operators, k);
     const Form_pg_attribute column = TupleDescAttr(row, first_column + k);
     collations[k] = column->attcollation;
-    if (shown != NIL && list_nth_int(shown, k) != 0 && !equal_values_look_same(column->atttypid, column->atttypmod))
-      codes->must_look_same = lappend_int(codes->must_look_same, k);
+    if (must_look_same(shown, k, *column)) codes->must_look_same = lappend_int(codes->must_look_same, k);
   }
   if (codes->must_look_same != NIL) {
     codes->known_values = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<size_t>(codes->columns)));

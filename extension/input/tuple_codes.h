@@ -30,10 +30,14 @@ struct TupleCodes {
   bool looks_differ;     // some that are equal are not the same bytes
 };
 
+/// Must equal values of a column be the same bytes? @param shown  int for each column: is what it looks like part of the answer?
+/// NIL: of none
+bool must_look_same(const List* shown, int number, const FormData_pg_attribute& column);
+
 /// @param parent      the node whose rows contain the tuples
 /// @param row         the shape of these rows
 /// @param operators   [columns] the hashable equality of each
-/// @param shown       [columns] int: is what it looks like part of the answer? NIL: of none
+/// @param shown       see must_look_same()
 TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDesc row, int first_column, List* operators,
                                const List* shown, MemoryMeter& meter);
 

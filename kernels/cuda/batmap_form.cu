@@ -9,6 +9,7 @@
 
 #include "cuda/pair_form.h"
 #include "cuda/pinned_block.h"
+#include "cuda/sorted_search.h"
 #include "set/permutation.h"
 
 namespace batmap::cuda {
@@ -39,16 +40,8 @@ struct BatmapSets {
 
   __device__ uint32_t stash_size(uint32_t set) const { return stash_begin[set + 1] - stash_begin[set]; }
   __device__ bool in_stash(uint32_t set, uint64_t x) const {
-    uint32_t at = stash_begin[set];
-    uint32_t last = stash_begin[set + 1];
-    const uint32_t end = last;
-    while (at < last) {
-      const uint32_t middle = at + (last - at) / 2;
-      if (stash[middle] < x)
-        at = middle + 1;
-      else
-        last = middle;
-    }
+    const uint32_t end = stash_begin[set + 1];
+    const uint32_t at = first_not_below(stash, stash_begin[set], end, x);
     return at < end && stash[at] == x;
   }
   template <int kTable>

@@ -5,6 +5,7 @@
 
 #include "cuda/device_memory.h"
 #include "cuda/found_pairs.h"
+#include "cuda/sorted_search.h"
 
 namespace batmap::cuda {
 
@@ -29,14 +30,7 @@ constexpr uint64_t kMaxRatio = kSegment / 32;  // of the sizes of two lists
 __device__ bool has(const uint32_t* hashes, uint32_t at, uint32_t end, uint32_t hash) {
   for (uint32_t step = 0; at < end && hashes[at] < hash; ++step, ++at) {
     if (step < kStepsOneByOne) continue;
-    uint32_t last = end;
-    while (at < last) {
-      const uint32_t middle = at + (last - at) / 2;
-      if (hashes[middle] < hash)
-        at = middle + 1;
-      else
-        last = middle;
-    }
+    at = first_not_below(hashes, at, end, hash);
     break;
   }
   return at < end && hashes[at] == hash;
