@@ -87,7 +87,7 @@ class Relation {
   std::vector<Timing> time(Block block, uint32_t heavy) {
     const KeptItems kept = keep(block, heavy);
     const TransactionLengths lengths = transaction_lengths(*relation_, kept, options_);
-    const PairChoice choice = choose_pair_method(describe_job(*relation_, kept, lengths, {}, options_));
+    const PairChoice choice = choose_pair_method(describe_job(*relation_, kept, lengths.pair_instances, {}, options_));
     const double least = choice.estimates[static_cast<size_t>(choice.method)].milliseconds;
     std::vector<Timing> timings;
     for (const PairMethodName& entry : kPairMethodNames) {

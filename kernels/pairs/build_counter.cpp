@@ -33,7 +33,7 @@ const char* PairKernels::name(PairMethod method) const {
   return "";
 }
 
-PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
+PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, uint64_t pair_instances,
                      const PairKernels& kernels, const ExecutionOptions& options) {
   uint64_t leading_occurrences = 0;
   for (uint32_t rank = 0; rank < kept.pairs.leading; ++rank)
@@ -45,7 +45,7 @@ PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, con
           .tid_slots = relation.tid_slots(),
           .occurrences = kept.occurrences,
           .leading_occurrences = leading_occurrences,
-          .pair_instances = lengths.pair_instances,
+          .pair_instances = pair_instances,
           .row_words = row_words_of(relation, kept),
           .bitmap_words_per_ns = kernels.bits->words_per_ns,
           .positional_words_per_ns = kernels.bits->row_words_per_ns,

@@ -24,8 +24,8 @@ struct PairKernels {
   const char* name(PairMethod method) const;
 };
 
-/// The sizes of a job: the kept items of a relation.
-PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
+/// The sizes of a job: the kept items of a relation. @param pair_instances  see TransactionLengths
+PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, uint64_t pair_instances,
                      const PairKernels& kernels, const ExecutionOptions& options);
 
 /// Chooses a method. Where a much faster one would fit if others gave back the memory that they hold, it waits for that, for less

@@ -139,7 +139,7 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
   if (kept.size == 0) return forecast;
   const TransactionLengths lengths = transaction_lengths(relation, kept, options);
   forecast.pair_instances = lengths.pair_instances;
-  forecast.choice = choose_pair_method(describe_job(relation, kept, lengths, query.kernels, options));
+  forecast.choice = choose_pair_method(describe_job(relation, kept, lengths.pair_instances, query.kernels, options));
 
   const PairEstimate& chosen = forecast.choice.estimates[static_cast<size_t>(forecast.choice.method)];
   if (chosen.fits && chosen.milliseconds <= kCountedMs) {
@@ -185,7 +185,8 @@ PairForecast forecast_pairs(const RowPartitions& rows, const PairQuery& query, c
     KeptItems own = keep_items_of_partition(relation, parts.totals(), kept, global_rank, options);
     if (own.size == 0) return;
     const TransactionLengths lengths = transaction_lengths(relation, own, options);
-    const PairChoice choice = choose_pair_method(describe_job(relation, own, lengths, query.kernels, options));
+    const PairChoice choice =
+        choose_pair_method(describe_job(relation, own, lengths.pair_instances, query.kernels, options));
     for (Rank& rank : own.rank_of_code)
       if (rank != KeptItems::kDropped) rank = global_rank[index_of(rank)];
     if (sketch) sketch->add(relation, own, lengths);

@@ -121,30 +121,36 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
   Buffer<int64_t> values = values_of(kept.size, [&](uint32_t rank) { return relation.item_value(kept.code(Rank{rank})); });
 
-  const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
-  record_.pair_instances = max_pairs_ = lengths.pair_instances;
+  std::optional<TransactionLengths> lengths;
+  PairJob job = describe_job(relation, kept, least_pair_instances(relation, kept), query_.kernels, options_);
+  const auto count_lengths = [&] {
+    if (!lengths) lengths = transaction_lengths(relation, kept, options_);
+    job.pair_instances = lengths->pair_instances;
+    job.memory_bytes = options_.memory->available();
+  };
+  record_.reason.clear();
+  std::unique_ptr<PairCounter> counter = weighted ? nullptr : count_on_a_device(relation, kept, job, count_lengths);
+  if (!counter) count_lengths();
+  record_.pair_instances = max_pairs_ = job.pair_instances;
   if (weighted) {
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
     record_.method = pair_method_name(PairMethod::kHorizontal);
     record_.reason = "rows repeat, so that rows are counted";
-    answers_.start(count_weighted(relation, kept, lengths, min_count_, options_), std::move(values),
+    answers_.start(count_weighted(relation, kept, *lengths, min_count_, options_), std::move(values),
                    selection(kept.pairs.leading), options_);
     return;
   }
-  const PairJob job = describe_job(relation, kept, lengths, query_.kernels, options_);
-  const PairChoice choice = query_.method ? choose_pair_method(job) : choose_with_patience(job, options_);
+  const PairChoice choice = counter || query_.method ? choose_pair_method(job) : choose_with_patience(job, options_);
   const PairMethod method = query_.method.value_or(choice.method);
-  record_.method = pair_method_name(method);
-  record_.kernel = query_.kernels.name(method);
-  record_.reason = (query_.method ? "asked for; " : "") + choice.reason;
-  const PairEstimate& estimate = choice.estimates[static_cast<size_t>(method)];
-  std::unique_ptr<PairCounter> counter = count_on_a_device(relation, kept, estimate.milliseconds);
-  restart_bytes_ = counter ? estimate.bytes : 0;
+  record_.reason = (query_.method ? "asked for; " : "") + choice.reason + record_.reason;
+  restart_bytes_ = counter ? choice.estimates[static_cast<size_t>(method)].bytes : 0;
   if (counter) {
     chunks_ = std::move(chunks);
     item_rank_ = item_rank;
   } else {
-    counter = build_counter(relation, kept, lengths, method, query_.kernels, options_);
+    record_.method = pair_method_name(method);
+    record_.kernel = query_.kernels.name(method);
+    counter = build_counter(relation, kept, *lengths, method, query_.kernels, options_);
   }
   count_kept(counter->supports());
   answers_.start(std::move(counter), std::move(values), selection(kept.pairs.leading), options_);
@@ -170,31 +176,56 @@ void PairRun::refuse_without_device(const char* why) const {
   if (answers_.session().is_required()) throw Error(ErrorCode::kNoDevice, why);
 }
 
-/// @param cpu_ms  expected time of the CPU
+/// The choice needs to know how many pair instances there are, and so the lengths of the transactions. Only if bit rows on a device
+/// win with the least number, they do so with every other, since their costs do not grow with it: then the instances are counted
+/// while rows are sent.
+/// @param job            with the least number of pair instances; with the true one if lengths were counted, or a device counts
+/// @param count_lengths  puts it there
 /// @return nullptr: the CPU is to count
-std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& relation, const KeptItems& kept,
-                                                        double cpu_ms) {
+std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, PairJob& job,
+                                                        const std::function<void()>& count_lengths) {
   const DeviceUse& use = query_.device;
+  const DeviceSession& session = answers_.session();
   if (query_.method && !device_method(*query_.method)) {
-    if (answers_.session().is_required())
+    if (session.is_required())
       throw Error(ErrorCode::kInvalidParameter, std::string("method \"") + record_.method + "\" does not run on a GPU",
                   "Methods that do: bitmap, horizontal.");
     return nullptr;
   }
-  const DeviceSizes sizes{.items = kept.size,
-                          .leading = kept.pairs.leading,
-                          .first_column = kept.pairs.first_column,
-                          .tid_slots = relation.tid_slots(),
-                          .rows = kept.occurrences,
-                          .pair_instances = record_.pair_instances,
-                          .memory_limit = use.memory_limit,
-                          .threads = options_.threads};
+  if (!session.is_possible()) return nullptr;
   const std::optional<DeviceMethod> wanted = query_.method ? device_method(*query_.method) : std::nullopt;
+  bool are_counted = false;
+  const auto count = [&] {
+    count_lengths();
+    are_counted = true;
+  };
+  const auto cpu_ms = [&] {
+    const PairChoice choice = choose_pair_method(job);
+    return choice.estimates[static_cast<size_t>(query_.method.value_or(choice.method))].milliseconds;
+  };
+  const auto choose = [&](std::span<const DeviceTraits> devices) {
+    const DeviceSizes sizes{.items = kept.size,
+                            .leading = kept.pairs.leading,
+                            .first_column = kept.pairs.first_column,
+                            .tid_slots = relation.tid_slots(),
+                            .rows = kept.occurrences,
+                            .pair_instances = job.pair_instances,
+                            .memory_limit = use.memory_limit,
+                            .threads = options_.threads};
+    return choose_device(use.mode, sizes, devices, cpu_ms(), wanted);
+  };
+  if (!session.has_loaded() || !PairInstances::can_count(relation, kept, options_)) count();
   return answers_.offload(
-      cpu_ms, [&](std::span<const DeviceTraits> devices) { return choose_device(use.mode, sizes, devices, cpu_ms, wanted); },
+      cpu_ms(),
+      [&](std::span<const DeviceTraits> devices) {
+        DeviceChoice choice = choose(devices);
+        if (are_counted || choice.method == DeviceMethod::kBitmap) return choice;
+        count();
+        return choose(devices);
+      },
       [&](std::span<const DeviceTraits> devices, DeviceMethod method) {
-        std::unique_ptr<PairCounter> counter =
-            count_on_devices(*use.offload, devices, method, use.memory_limit, relation, kept, options_);
+        std::unique_ptr<PairCounter> counter = count_on_devices(*use.offload, devices, method, use.memory_limit, relation,
+                                                                kept, options_, are_counted ? nullptr : &job.pair_instances);
         const bool bits = method == DeviceMethod::kBitmap;
         record_.method = pair_method_name(bits ? PairMethod::kBitmap : PairMethod::kHorizontal);
         record_.kernel = bits ? devices[0].bit_kernel : "";

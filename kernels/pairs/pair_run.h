@@ -106,7 +106,8 @@ class PairRun {
   PairSelection selection(uint32_t leading) const;
   std::unique_ptr<PairCounter> next_block();
   void count_kept(std::span<const uint32_t> supports);
-  std::unique_ptr<PairCounter> count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, double cpu_ms);
+  std::unique_ptr<PairCounter> count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, PairJob& job,
+                                                 const std::function<void()>& count_lengths);
   void refuse_without_device(const char* why) const;
 
   PairQuery query_;

@@ -127,7 +127,7 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
                                                       const TransactionLengths& lengths) {
   PairMethod method = PairMethod::kHorizontal;
   if (!weighted()) {
-    PairJob job = describe_job(relation, own, lengths, kernels_, options_);
+    PairJob job = describe_job(relation, own, lengths.pair_instances, kernels_, options_);
     const PairMethod fastest = method_ ? *method_ : choose_with_patience(job, options_).method;
     const uint64_t rest = options_.work_bytes - std::min<uint64_t>(options_.memory->current(), options_.work_bytes);
     job.memory_bytes = std::min<uint64_t>(options_.memory->available(), rest);

@@ -166,6 +166,16 @@ size_t parts_for_threads(const KeptItems& kept, const ExecutionOptions& options)
                              std::max<uint64_t>(room, 1)});
 }
 
+/// One addition for each run of equal tids: the next addition to the same address would wait for the last one.
+void add_rows(const uint32_t* tids, uint32_t rows, uint32_t* length) {
+  for (uint32_t k = 0; k < rows;) {
+    const uint32_t run = k;
+    while (++k < rows && tids[k] == tids[run]) {
+    }
+    length[tids[run]] += k - run;
+  }
+}
+
 /// The number of rows of kept items, by tid.
 struct Lengths {
   Lengths(const EncodedRelation& relation, const KeptItems& kept_items, const ExecutionOptions& options)
@@ -177,17 +187,9 @@ struct Lengths {
   bool needs_no_items(const EncodedRelation& relation) const {
     return kept.occurrences == relation.rows() && !kept.pairs.rectangle();
   }
-  void add(const uint32_t* tids, uint32_t rows) {
-    for (uint32_t k = 0; k < rows;) {
-      const uint32_t run = k;
-      while (++k < rows && tids[k] == tids[run]) {
-      }
-      length[tids[run]] += k - run;
-    }
-  }
+  void add(const uint32_t* tids, uint32_t rows) { add_rows(tids, rows, length.data()); }
   void add(const uint32_t* tids, const uint32_t* items, uint32_t rows) {
     const Rank* const rank = kept.rank_of_code.data();
-    // One addition for each run of equal tids: the next addition to the same address would wait for the last one.
     for (uint32_t k = 0; k < rows;) {
       const uint32_t tid = tids[k];
       uint32_t sum = 0;
@@ -269,6 +271,43 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
   const uint64_t pair_instances = narrow < shares ? count_by_shares(relation, shares, lengths, options)
                                                   : count_by_parts(TidParts(relation, narrow, options), lengths, options);
   return {std::move(lengths.length), pair_instances};
+}
+
+uint64_t least_pair_instances(const EncodedRelation& relation, const KeptItems& kept) {
+  if (kept.pairs.rectangle()) return 0;
+  const uint64_t transactions = std::max<uint64_t>(relation.transactions(), 1);
+  const uint64_t length = kept.occurrences / transactions;
+  const uint64_t longer = kept.occurrences % transactions;  // by one
+  return (transactions - longer) * (length * (std::max<uint64_t>(length, 1) - 1) / 2) + longer * ((length + 1) * length / 2);
+}
+
+bool PairInstances::can_count(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
+  const uint64_t lengths = relation.tid_slots() * threads_for_rows(kept.occurrences, options);
+  return !kept.pairs.rectangle() && lengths <= kept.occurrences &&
+         lengths * sizeof(uint32_t) <= options.memory->available() / 8;
+}
+
+PairInstances::PairInstances(const EncodedRelation& relation, const ExecutionOptions& options)
+    : options_(options), tid_slots_(relation.tid_slots()), lengths_(static_cast<size_t>(options.threads)) {}
+
+void PairInstances::add(int worker, const uint32_t* tids, uint32_t rows) {
+  Buffer<uint32_t>& own = lengths_[static_cast<size_t>(worker)];
+  if (own.empty()) own = Buffer<uint32_t>(*options_.memory, tid_slots_, Fill::kZero);
+  add_rows(tids, rows, own.data());
+}
+
+uint64_t PairInstances::sum() {
+  const size_t parts = lengths_.size();
+  std::vector<uint64_t> instances(parts);
+  parallel_for(options_, parts, [&](size_t part, int) {
+    const auto last = static_cast<uint32_t>((part + 1) * tid_slots_ / parts);
+    for (auto tid = static_cast<uint32_t>(part * tid_slots_ / parts); tid < last; ++tid) {
+      uint64_t length = 0;
+      for (const Buffer<uint32_t>& own : lengths_) length += own.empty() ? 0 : own[tid];
+      if (length > 0) instances[part] += length * (length - 1) / 2;
+    }
+  });
+  return std::accumulate(instances.begin(), instances.end(), uint64_t{0});
 }
 
 Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,

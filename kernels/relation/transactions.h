@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "core/options.h"
 #include "relation/encoded_relation.h"
@@ -41,6 +42,28 @@ struct TransactionLengths {
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 TransactionLengths transaction_lengths(const EncodedRelation& relation, const KeptItems& kept,
                                        const ExecutionOptions& options);
+
+/// No relation has fewer: as if all transactions were equally long. 0 for a rectangle.
+uint64_t least_pair_instances(const EncodedRelation& relation, const KeptItems& kept);
+
+/// Counts the pair instances of a triangle while its rows are visited for another purpose.
+class PairInstances {
+ public:
+  /// Are there few enough tids for lengths of each thread?
+  static bool can_count(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options);
+
+  /// @param options  whose threads visit the rows; must outlive the object
+  PairInstances(const EncodedRelation& relation, const ExecutionOptions& options);
+  /// Rows of kept items. Workers may call it at once. @throws Error{kMemoryLimit}, std::bad_alloc
+  void add(int worker, const uint32_t* tids, uint32_t rows);
+  /// @throws Error{kCancelled}
+  uint64_t sum();
+
+ private:
+  const ExecutionOptions& options_;
+  uint32_t tid_slots_;
+  std::vector<Buffer<uint32_t>> lengths_;  // [threads][tid slots], empty where a worker had no rows
+};
 
 /// Cost: three scattered writes an occurrence. These stay in cache if rows arrive by tid, or nearly so.
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc

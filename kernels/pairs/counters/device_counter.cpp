@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include "accel/device_policy.h"
@@ -181,23 +182,32 @@ class RowSenders {
   std::vector<size_t> rows_;  // [threads] that wait
 };
 
+/// @param instances  nullptr, or set
 void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelation& relation, const KeptItems& kept,
-               const ExecutionOptions& given) {
+               const ExecutionOptions& given, uint64_t* instances) {
   const ExecutionOptions options = sized_for_rows(kept.occurrences, given);
   RowSenders senders(api, pairs, options);
+  std::optional<PairInstances> counted;
+  if (instances != nullptr) counted.emplace(relation, options);
   parallel_for(options, relation.blocks(), [&](size_t block, int worker) {
     const auto [tids, items] = senders.room(worker);
     const uint32_t rows = relation.decode(block, tids, items);
     uint32_t sent = 0;
-    for (uint32_t k = 0; k < rows; ++k) {
-      const Rank rank = kept.rank(ItemCode{items[k]});
-      tids[sent] = tids[k];
-      items[sent] = index_of(rank);
-      sent += rank != KeptItems::kDropped;
+    if (kept.occurrences == relation.rows()) {
+      for (; sent < rows; ++sent) items[sent] = index_of(kept.rank(ItemCode{items[sent]}));
+    } else {
+      for (uint32_t k = 0; k < rows; ++k) {
+        const Rank rank = kept.rank(ItemCode{items[k]});
+        tids[sent] = tids[k];
+        items[sent] = index_of(rank);
+        sent += rank != KeptItems::kDropped;
+      }
     }
+    if (counted) counted->add(worker, tids, sent);
     senders.add(worker, sent);
   });
   senders.finish();
+  if (counted) *instances = counted->sum();
 }
 
 /// The same from lists. Items keep their numbers.
@@ -307,7 +317,7 @@ void send_sets(const AcceleratorApi& api, DevicePairs* pairs, const SetCollectio
 
 std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
                                               uint64_t memory_limit, const EncodedRelation& relation, const KeptItems& kept,
-                                              const ExecutionOptions& options) {
+                                              const ExecutionOptions& options, uint64_t* instances) {
   DevicePairJob job{};
   job.items = kept.size;
   job.leading = kept.pairs.leading;
@@ -317,7 +327,7 @@ std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const 
   job.method = method;
   return std::make_unique<DeviceCounter>(
       offload.trusted(), devices, memory_limit, job, options,
-      [&](const AcceleratorApi& api, DevicePairs* pairs) { send_rows(api, pairs, relation, kept, options); });
+      [&](const AcceleratorApi& api, DevicePairs* pairs) { send_rows(api, pairs, relation, kept, options, instances); });
 }
 
 std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices,

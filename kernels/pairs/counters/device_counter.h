@@ -18,12 +18,13 @@
 
 namespace batmap {
 
-/// @param devices  prepared; at least one
-/// @param options  must outlive the counter
+/// @param devices    prepared; at least one
+/// @param options    must outlive the counter
+/// @param instances  nullptr, or set: the pair instances, which are counted while rows are sent
 /// @throws DeviceFailure, here and in count(); Error, std::bad_alloc
 std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
                                               uint64_t memory_limit, const EncodedRelation& relation, const KeptItems& kept,
-                                              const ExecutionOptions& options);
+                                              const ExecutionOptions& options, uint64_t* instances);
 
 /// The pairs of stored sets, all of them batmaps of one width. Ranks are positions in `order`, which has the
 /// sets by rising cardinality.

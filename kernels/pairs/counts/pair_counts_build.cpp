@@ -83,7 +83,8 @@ uint64_t count_many(std::vector<ChunkView> chunks, const PairKernels& kernels, P
   const EncodedRelation relation(std::move(chunks), {}, options);
   const KeptItems kept = keep_items(relation, {}, options);
   const TransactionLengths lengths = transaction_lengths(relation, kept, options);
-  const PairMethod method = choose_pair_method(describe_job(relation, kept, lengths, kernels, options)).method;
+  const PairMethod method =
+      choose_pair_method(describe_job(relation, kept, lengths.pair_instances, kernels, options)).method;
   const std::unique_ptr<PairCounter> counter = build_counter(relation, kept, lengths, method, kernels, options);
 
   auto value = [&](uint32_t rank) { return relation.item_value(kept.code(Rank{rank})); };

@@ -52,6 +52,7 @@ void expect_same(const Found& found, const Found& expected) {
   EXPECT_EQ(difference(found.rows, expected.rows), "");
   EXPECT_EQ(found.record.results, expected.record.results);
   EXPECT_EQ(found.record.items_kept, expected.record.items_kept);
+  EXPECT_EQ(found.record.pair_instances, expected.record.pair_instances);
   EXPECT_EQ(found.record.truncated(), expected.record.truncated());
 }
 

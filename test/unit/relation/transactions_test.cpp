@@ -127,6 +127,7 @@ TEST(TransactionLengths, CountRowsOfKeptItems) {
       if (length > 1) instances += length * (length - 1) / 2;
     }
     EXPECT_EQ(lengths.pair_instances, instances);
+    EXPECT_LE(least_pair_instances(data.relation, data.kept), instances);
   });
 }
 
@@ -158,7 +159,29 @@ TEST(TransactionLengths, InNoOrderOnSeveralThreads) {
       instances += left_items ? leading[tid] * (rows[tid] - leading[tid]) : rows[tid] * (rows[tid] - 1) / 2;
     }
     EXPECT_EQ(lengths.pair_instances, instances);
+    EXPECT_LE(least_pair_instances(relation, kept), instances);
+    EXPECT_EQ(PairInstances::can_count(relation, kept, options), !left_items);
+    if (left_items) continue;
+    EXPECT_GT(least_pair_instances(relation, kept), instances / 2) << "the lengths are alike";
+    PairInstances counted(relation, options);
+    for (size_t block = 0; block < relation.blocks(); ++block) {
+      const uint32_t count = relation.decode(block, tids.data(), items.data());
+      uint32_t sent = 0;
+      for (uint32_t k = 0; k < count; ++k)
+        if (kept.rank(ItemCode{items[k]}) != KeptItems::kDropped) tids[sent++] = tids[k];
+      counted.add(static_cast<int>(block % 2), tids.data(), sent);  // the third thread gets nothing
+    }
+    EXPECT_EQ(counted.sum(), instances);
   }
+}
+
+TEST(TransactionLengths, EquallyLongOnesHaveTheLeastInstances) {
+  std::vector<TidItem> rows;
+  for (int64_t tid = 0; tid < 7; ++tid)
+    for (int64_t item = 0; item < 5 + (tid < 3); ++item) rows.push_back({tid, item});
+  MemoryMeter meter;
+  const Encoded data(rows, {}, meter);
+  EXPECT_EQ(least_pair_instances(data.relation, data.kept), 4 * 10 + 3 * 15);
 }
 
 TEST(Transactions, TailsAreTheLaterItemsOfEveryOccurrence) {
