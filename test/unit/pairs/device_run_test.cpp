@@ -85,6 +85,21 @@ TEST_F(DeviceRun, AnswersAsTheCpu) {
   }
 }
 
+// Bit rows are chosen before the pair instances are known.
+TEST_F(DeviceRun, BitRowsAsTheCpu) {
+  const std::vector<TidItem> rows = relation(90, 400, 10);
+  Fake::state().rates.grouped_rows = 1e-3;
+  for (const PairQuery& query : queries()) {
+    const Found expected = count(rows, query, nullptr, DeviceMode::kAuto);
+    for (int run = 0; run < 2; ++run) {  // the first one loads the module
+      const Found found = count(rows, query, &offload_, DeviceMode::kCuda, 4);
+      expect_same(found, expected);
+      EXPECT_EQ(found.record.method, "bitmap");
+      EXPECT_EQ(found.record.device, "cuda:0 fake");
+    }
+  }
+}
+
 TEST_F(DeviceRun, NamedDevicesAndMethods) {
   const std::vector<TidItem> rows = relation(50, 60, 20);
   PairQuery query;
