@@ -1,6 +1,8 @@
 // CPU feature detection by the compiler's own support routine, which also checks what the operating system enables.
 #include "core/cpu.h"
 
+#include <unistd.h>
+
 namespace batmap {
 
 uint32_t cpu_features() {
@@ -23,6 +25,17 @@ uint32_t cpu_features() {
     return found;
   }();
   return features;
+}
+
+uint64_t cache_bytes() {
+  static const uint64_t bytes = [] {
+    long found = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    found = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return found > 0 ? static_cast<uint64_t>(found) : uint64_t{32} << 20;
+  }();
+  return bytes;
 }
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// Which vector instructions this processor and operating system offer. A file with kernels for one
+// Which vector instructions this processor and operating system offer, and how large its cache is. A file with kernels for one
 // instruction set opens a target region after its includes (BATMAP_TARGET_BEGIN / _END). So no file needs
 // compiler flags of its own, and code outside the region still runs on every machine.
 #pragma once
@@ -17,6 +17,9 @@ enum CpuFeature : uint32_t {
 
 /// Bit mask of CpuFeature; detected once.
 uint32_t cpu_features();
+
+/// Bytes of the last-level cache; a common size if the system does not say it.
+uint64_t cache_bytes();
 
 }  // namespace batmap
 

@@ -318,6 +318,7 @@ void AllPairsRun::set_counting_costs(Costs& costs, double tid_slots, double pair
   job.tid_slots = static_cast<uint64_t>(tid_slots);
   job.occurrences = job.leading_occurrences = record_.occurrences;
   job.pair_instances = static_cast<uint64_t>(std::min(pair_instances, 0x1p62));
+  job.min_count = min_count_;
   job.row_words = static_cast<uint64_t>(std::min(costs.row_words, 0x1p62));
   job.bitmap_words_per_ns = query_.kernels.bits->words_per_ns;
   job.positional_words_per_ns = query_.kernels.bits->row_words_per_ns;

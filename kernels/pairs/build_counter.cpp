@@ -46,6 +46,7 @@ PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, uin
           .occurrences = kept.occurrences,
           .leading_occurrences = leading_occurrences,
           .pair_instances = pair_instances,
+          .min_count = kept.pairs.min_count,
           .row_words = row_words_of(relation, kept),
           .bitmap_words_per_ns = kernels.bits->words_per_ns,
           .positional_words_per_ns = kernels.bits->row_words_per_ns,

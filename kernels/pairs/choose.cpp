@@ -26,17 +26,25 @@ constexpr double kUnitedWords = 1.5;      // words of bit rows that are united i
 constexpr double kTail = 4.0;             // starting on the tail of a transaction
 constexpr double kLinkOccurrence = 12.0;  // building the horizontal form
 constexpr double kListBit = 6.0;          // building bit rows and lists
-// A form of more bytes lies far from the core. What is added then, from the shapes of bench/join_shapes.h:
+// A form of more bytes does not lie in the cache of its core. What is added then:
 constexpr double kNearBytes = 4 << 20;
-constexpr double kFarOccurrence = 6.0;   // of the horizontal form
-constexpr double kFarBit = 16.0;         // set in a bit row
-constexpr double kFarRow = 50.0;         // of bits, before the first word is there
-constexpr double kSlicedPair = 0.2;      // comparing a bit-sliced counter with the threshold
-constexpr double kSetBit = 3.0;          // building the bit matrix
-constexpr double kClearWord = 0.8;       // memory that the process touches first
-constexpr double kPairOverhead = 8.0;    // a pair in a bitmap tile
-constexpr double kPlacedElement = 60.0;  // building a batmap
-constexpr double kPlaneWord = 0.12;      // comparing 64 slots of one plane; after about kPlanesRead planes a block ends
+constexpr double kFarOccurrence = 6.0;  // of the horizontal form
+/// Of bit rows, for each bit that is set, and for each row that is read, until its first word is there.
+struct Distance {
+  double bit;
+  double row;
+};
+constexpr Distance kInCache{8.0, 5.0};     // relations of 3 million rows (`bench/run chooser 1 3000000`), 260 MB of cache
+constexpr Distance kInMemory{16.0, 50.0};  // bench/join_shapes.h, 32 MB of cache
+constexpr uint64_t kCacheShare = 2;        // the other part is for others
+constexpr double kSlicedPair = 0.2;        // comparing a bit-sliced counter with the threshold
+constexpr double kSlicedAnswer = 2.0;      // what an answer takes longer than one of `horizontal`
+constexpr double kFoundAnswer = 1.5;       // the same where pairs are only found
+constexpr double kSetBit = 3.0;            // building the bit matrix
+constexpr double kClearWord = 0.8;         // memory that the process touches first
+constexpr double kPairOverhead = 8.0;      // a pair in a bitmap tile
+constexpr double kPlacedElement = 60.0;    // building a batmap
+constexpr double kPlaneWord = 0.12;        // comparing 64 slots of one plane; after about kPlanesRead planes a block ends
 constexpr double kMergedElement = 4.0;
 constexpr double kThread = 25'000;        // starting and joining a thread
 constexpr double kListElement = 5.0;      // building a tidlist
@@ -72,6 +80,20 @@ double share_until_enough(const PairJob& job, const AverageRows& rows, double ti
   if (job.enough == UINT32_MAX) return 1;
   const double common = rows.leading * rows.column / std::max(static_cast<double>(job.tid_slots), 1.0);
   return std::min(times * static_cast<double>(job.enough) / std::max(common, 1e-9), 1.0);
+}
+
+/// The share of pairs that have `least` transactions in common, if the common ones fell on the pairs at random (Poisson).
+/// @param average  of all pairs
+double share_with(double least, double average) {
+  if (average >= least) return 1;
+  if (average > 100) return 0;  // the share falls steeply there
+  double term = std::exp(-average);
+  double fewer = 0;
+  for (double common = 0; common < least && term > 0; ++common) {
+    fewer += term;
+    term *= average / (common + 1);
+  }
+  return std::max(1 - fewer, 0.0);
 }
 
 }  // namespace
@@ -120,10 +142,14 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
           transaction_bits_bytes(job.items, job.tid_slots, listed, job.first_column) + threads * sizeof(BitRowSum) + found;
       const auto bytes = static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0, job.first_column));
       build = occurrences * kListBit + bytes / 8 * kClearWord;
-      count = words / job.positional_words_per_ns + pairs * (finds ? kScannedMark : kSlicedPair);
+      const double answers = pairs * share_with(static_cast<double>(job.min_count),
+                                                static_cast<double>(job.pair_instances) * share / std::max(pairs, 1.0));
+      count = words / job.positional_words_per_ns + pairs * (finds ? kScannedMark : kSlicedPair) +
+              answers * (finds ? kFoundAnswer : kSlicedAnswer);
       if (bytes > kNearBytes) {
-        build += (occurrences - (rectangle ? static_cast<double>(listed) : 0)) * kFarBit;
-        count += static_cast<double>(listed) * share * (finds ? share_until_enough(job, rows, kAllOfARow) : 1) * kFarRow;
+        const Distance far = bytes > static_cast<double>(job.cache_bytes / kCacheShare) ? kInMemory : kInCache;
+        build += (occurrences - (rectangle ? static_cast<double>(listed) : 0)) * far.bit;
+        count += static_cast<double>(listed) * share * (finds ? share_until_enough(job, rows, kAllOfARow) : 1) * far.row;
       }
       break;
     }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/cpu.h"
+
 namespace batmap {
 
 enum class PairMethod { kHorizontal, kPositional, kBitmap, kBatmap, kMerge };
@@ -36,11 +38,13 @@ struct PairJob {
   uint64_t occurrences = 0;            // rows of kept items
   uint64_t leading_occurrences = 0;    // those of leading items
   uint64_t pair_instances = 0;         // see TransactionLengths
+  uint64_t min_count = 1;              // of an answer
   uint64_t row_words = 0;              // sum over leading items of (rows of the item) x (partners / 64)
   double bitmap_words_per_ns = 1;      // rate of the AND + popcount kernel
   double positional_words_per_ns = 1;  // rate of its sums of bit rows
   int threads = 1;
   uint64_t memory_bytes = UINT64_MAX;  // free memory of the run
+  uint64_t cache_bytes = batmap::cache_bytes();
 };
 
 struct PairEstimate {

@@ -28,11 +28,13 @@ PairJob random_job(Random& random) {
     job.leading_occurrences = random.below(job.occurrences + 1);
   }
   job.pair_instances = magnitude(36);
+  job.min_count = 1 + magnitude(10);
   job.row_words = magnitude(36);
   job.bitmap_words_per_ns = 0.5 + static_cast<double>(random.below(200)) / 10;
   job.positional_words_per_ns = 0.5 + static_cast<double>(random.below(200)) / 10;
   job.threads = static_cast<int>(1 + random.below(16));
   job.memory_bytes = random.chance(30) ? UINT64_MAX : magnitude(40);
+  job.cache_bytes = magnitude(30);
   return job;
 }
 
@@ -139,7 +141,8 @@ TEST(Choose, MoreWorkNeverCostsLess) {
     for (const PairMethodName& entry : kPairMethodNames) {
       const PairEstimate less = estimate_pairs(entry.method, job);
       const PairEstimate larger = estimate_pairs(entry.method, more);
-      ASSERT_GE(larger.milliseconds, less.milliseconds) << entry.name << ", job " << i << ", seed " << kSeed;
+      constexpr double kRounding = 1 - 1e-9;
+      ASSERT_GE(larger.milliseconds, less.milliseconds * kRounding) << entry.name << ", job " << i << ", seed " << kSeed;
       ASSERT_GE(larger.bytes, less.bytes) << entry.name << ", job " << i << ", seed " << kSeed;
     }
   }
