@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <optional>
+#include <limits>
 #include <string>
 
 #include "core/error.h"
@@ -12,25 +12,35 @@ namespace batmap {
 
 namespace {
 
-// Costs in nanoseconds, of a search over 400,000 sets (bench/sql/likeness.sh).
-constexpr double kReadEntry = 15;    // an entry of a list
+// Costs in nanoseconds, of a search over 1,600,000 sets (bench/sql/likeness.sh).
+constexpr double kReadEntry = 6;     // an entry of a list
 constexpr double kReadList = 5000;   // to start a list
-constexpr double kCompareSet = 700;  // to fetch a row and to compare its set
-constexpr double kCompareAny = 300;  // the same, for all rows one after the other
+constexpr double kFetchPage = 2000;  // a page with sets to be compared
+constexpr double kCompareSet = 200;  // a set on it
+constexpr double kCompareAny = 250;  // a set, for all of them one after the other
 constexpr double kAnySearch = 1e6;   // no search gives up before
+/// What a search may cost, in units of comparing all sets: if what is left to do is expected to cost more than one, or not.
+constexpr double kTrial = 0.1;
+constexpr double kMost = 2;
 
 /// Heaps of the standard library have the last one in front.
 bool is_farther(const NearSet& x, const NearSet& y) { return is_nearer(y, x); }
 
 }  // namespace
 
-NearestSearch::NearestSearch(MemoryMeter& meter, std::span<const double> lengths, double all_sets, size_t max_bytes)
-    : cost_left_(kAnySearch + all_sets * kCompareAny),
+NearestSearch::NearestSearch(MemoryMeter& meter, std::span<const double> lengths, double all_sets, uint64_t wanted,
+                             size_t max_bytes)
+    : meter_(&meter),
+      all_cost_(all_sets * kCompareAny),
       lengths_(meter, lengths.size()),
-      waiting_(meter, lengths.size() + 1, Fill::kZero),
+      reached_(meter, lengths.size() + 2, Fill::kZero),
+      taken_(meter, lengths.size() + 1, Fill::kZero),
       tally_(meter, max_bytes),
       candidates_(meter),
-      near_(meter) {
+      near_(meter),
+      made_ready_(std::max<uint64_t>(wanted, 1)),
+      to_hand_over_(made_ready_),
+      best_(std::in_place, meter, made_ready_) {
   if (lengths.size() > kMaxLists)
     throw Error(ErrorCode::kTooLarge,
                 "a query of " + std::to_string(lengths.size()) + " elements is too large to search for",
@@ -38,51 +48,96 @@ NearestSearch::NearestSearch(MemoryMeter& meter, std::span<const double> lengths
   std::ranges::copy(lengths, lengths_.begin());
 }
 
-void NearestSearch::found(uint64_t id) {
-  assert(id < SetTally::kIdBound && is_reading_);
+void NearestSearch::found(std::span<const uint64_t> ids) {
+  assert(is_reading_);
   if (has_given_up_) return;
-  std::optional<uint32_t> lists;
-  has_given_up_ = !within_memory_limit([&] { lists = tally_.add(id, static_cast<uint32_t>(read_ + 1)); }) || !lists;
-  if (has_given_up_ || *lists == 0) return;
-  ++waiting_[*lists];
-  if (*lists == 1)
-    ++found_;
-  else
-    --waiting_[*lists - 1];
+  bool has_room = true;
+  const bool has_memory = within_memory_limit([&] {
+    for (const uint64_t id : ids) {
+      assert(id < SetTally::kIdBound);
+      const uint32_t lists = tally_.add(id, static_cast<uint32_t>(read_ + 1));
+      has_room = lists != SetTally::kNoRoom;
+      if (!has_room) return;
+      ++reached_[lists];
+    }
+  });
+  has_given_up_ = !has_memory || !has_room;
 }
 
 void NearestSearch::compared(const NearSet& set) {
   if (has_given_up_) return;
-  has_given_up_ = !within_memory_limit([&] { near_.push_back(set); });
+  has_given_up_ = !within_memory_limit([&] {
+    near_.push_back(set);
+    best_->offer(set, is_nearer);
+  });
   if (!has_given_up_) std::push_heap(near_.begin(), near_.end(), is_farther);
 }
 
-double NearestSearch::bound() const {
+/// Of the sets that are to be compared. @return 0: there are none
+size_t NearestSearch::most_lists() const {
   size_t most = read_ + (is_reading_ ? 1 : 0);
-  const size_t left = lengths_.size() - read_;
-  while (most > 0 && waiting_[most] == 0) --most;
-  return lengths_.empty()
-             ? 0
-             : static_cast<double>(std::min(most + left, lengths_.size())) / static_cast<double>(lengths_.size());
+  while (most > 0 && waiting(most) == 0) --most;
+  return most;
 }
 
-double NearestSearch::reading_cost() const { return kReadList + lengths_[read_] * kReadEntry; }
-
-/// @param most  the number of lists of the sets to be compared
-double NearestSearch::comparing_cost(size_t most) const {
-  return static_cast<double>(waiting_[most]) * kCompareSet + tally_.take_ns();
+/// No set that was in so many lists has a larger Jaccard index.
+double NearestSearch::bound_of(size_t lists) const {
+  const size_t all = lengths_.size();
+  return all == 0 ? 0 : static_cast<double>(std::min(lists + all - read_, all)) / static_cast<double>(all);
 }
 
-/// Takes the sets that were in so many lists. @return false: there is no memory for them
-bool NearestSearch::collect(size_t most, const CancelToken& cancel) {
+double NearestSearch::bound() const { return bound_of(most_lists()); }
+
+double NearestSearch::reading_cost(size_t list) const { return kReadList + lengths_[list] * kReadEntry; }
+
+double NearestSearch::comparing_cost(uint64_t sets) const {
+  const auto count = static_cast<double>(sets);
+  return tally_.take_ns() + std::min(count, tally_.pages()) * kFetchPage + count * kCompareSet;
+}
+
+/// In how many lists sets must have been to be compared, if the rows that are wanted are to be found without another pass.
+size_t NearestSearch::fewest_lists(size_t most) const {
+  if (best_->is_full()) {
+    const double least = best_->worst().jaccard;
+    while (most > 1 && bound_of(most - 1) > least) --most;
+  } else {
+    uint64_t missing = made_ready_ - best_->size();
+    for (; most > 1 && waiting(most) < missing; --most) missing -= waiting(most);
+  }
+  return std::max<size_t>(most, 1);
+}
+
+/// Is the next step worth its cost, and not comparing all sets?
+bool NearestSearch::is_affordable(double step, size_t fewest) {
+  double rest = 0;
+  for (size_t list = read_; list < lengths_.size(); ++list) rest += reading_cost(list);
+  uint64_t sets = 0;
+  for (size_t lists = fewest; lists <= read_; ++lists) sets += waiting(lists);
+  if (sets > 0) rest += comparing_cost(sets);
+  spent_ += step;
+  return spent_ <= std::max(rest <= all_cost_ ? all_cost_ * kMost : all_cost_ * kTrial, kAnySearch);
+}
+
+/// The nearest of the sets that were compared becomes row().
+void NearestSearch::hand_over() {
+  row_ = near_[0];
+  std::pop_heap(near_.begin(), near_.end(), is_farther);
+  near_.shrink(near_.size() - 1);
+  if (--to_hand_over_ > 0) return;
+  to_hand_over_ = made_ready_ = handed_over_ += made_ready_;
+  has_given_up_ |= !within_memory_limit([&] {
+    best_.emplace(*meter_, made_ready_);
+    for (const NearSet& set : near_.span()) best_->offer(set, is_nearer);
+  });
+}
+
+/// Takes sets for the pass. @return false: there is no memory for them
+bool NearestSearch::collect(const CancelToken& cancel) {
   candidates_.shrink(0);
-  if (!within_memory_limit([&] { candidates_.room(waiting_[most]); })) return false;
-  const size_t count = tally_.take(static_cast<uint32_t>(most), candidates_.end(), cancel);
-  assert(count == waiting_[most]);
-  candidates_.add(count);
-  waiting_[most] = 0;
-  compared_ += count;
-  return true;
+  const bool is_done = within_memory_limit(
+      [&] { pass_at_ = tally_.take(static_cast<uint32_t>(fewest_), pass_at_, candidates_, taken_.data(), cancel); });
+  compared_ += candidates_.size();
+  return is_done;
 }
 
 NearestSearch::Step NearestSearch::next(const CancelToken& cancel) {
@@ -91,29 +146,39 @@ NearestSearch::Step NearestSearch::next(const CancelToken& cancel) {
     is_reading_ = false;
   }
   if (has_given_up_) return Step::kGiveUp;
-  size_t most = read_;
-  while (most > 0 && waiting_[most] == 0) --most;
-  const double highest = bound();
+  const size_t most = most_lists();
+  const double highest = bound_of(most);
   if (!near_.empty() && near_[0].jaccard >= highest) {
-    row_ = near_[0];
-    std::pop_heap(near_.begin(), near_.end(), is_farther);
-    near_.shrink(near_.size() - 1);
+    hand_over();
     return Step::kRow;
   }
   if (highest == 0) return Step::kEnd;
-  // Both steps make the bound fall by the same amount.
-  const bool can_read = read_ < lengths_.size();
-  const bool reads = most == 0 || (can_read && reading_cost() < comparing_cost(most));
-  cost_left_ -= reads ? reading_cost() : comparing_cost(most);
-  if (cost_left_ < 0) {
-    has_given_up_ = true;
-    return Step::kGiveUp;
+  const size_t fewest = fewest_lists(most);
+  if (pass_at_ != 0) {
+    fewest_ = std::max(fewest_, fewest);
+  } else {
+    // Reading a list makes the bound fall by one element, comparing the sets of the most lists by all to the next sets.
+    const double reading = read_ < lengths_.size() ? reading_cost(read_) : std::numeric_limits<double>::infinity();
+    fewest_ = most;
+    uint64_t sets = waiting(most);
+    double comparing = comparing_cost(sets);
+    size_t next = most;
+    while (next > 0 && (next == most || waiting(next) == 0)) --next;
+    const bool reads = most == 0 || reading * static_cast<double>(most - next) < comparing;
+    while (!reads && fewest_ > fewest && comparing_cost(sets + waiting(fewest_ - 1)) <= reading) {
+      sets += waiting(--fewest_);
+      comparing = comparing_cost(sets);
+    }
+    if (!is_affordable(reads ? reading : comparing, fewest)) {
+      has_given_up_ = true;
+      return Step::kGiveUp;
+    }
+    if (reads) {
+      is_reading_ = true;
+      return Step::kRead;
+    }
   }
-  if (reads) {
-    is_reading_ = true;
-    return Step::kRead;
-  }
-  has_given_up_ = !collect(most, cancel);
+  has_given_up_ = !collect(cancel);
   return has_given_up_ ? Step::kGiveUp : Step::kCompare;
 }
 

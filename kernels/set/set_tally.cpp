@@ -13,12 +13,15 @@ namespace batmap {
 namespace {
 
 constexpr size_t kFirstSlots = 1 << 10;
+/// The array may take so many times the memory of the next larger table, because it is faster (bench/sql/likeness.sh).
+constexpr size_t kArrayFactor = 8;
 constexpr size_t kCountersAtOnce = 64;  // that take() compares in vector instructions
+constexpr size_t kTakenAtOnce = 1 << 12;
 constexpr size_t kPollEntries = 1 << 14;
 static_assert(kPollEntries % kCountersAtOnce == 0);
 // Nanoseconds of take() for an entry (bench/sql/likeness.sh).
 constexpr double kLookAtSlot = 1;
-constexpr double kLookAtCounter = 0.1;
+constexpr double kLookAtCounter = 0.15;
 
 /// Neighbouring ids, the rows of one page, get neighbouring slots. Spreads the pages.
 uint64_t spread(uint64_t id) {
@@ -38,11 +41,11 @@ uint64_t* SetTally::slot_of(uint64_t id) {
   return &table_[at];
 }
 
-std::optional<uint32_t> SetTally::add_to_table(uint64_t id, uint32_t lists) {
+uint32_t SetTally::add_to_table(uint64_t id, uint32_t lists) {
   uint64_t* slot = slot_of(id);
   if (*slot != 0) return count_up(*slot, lists);
   if (2 * (in_table_ + 1) > table_.size()) {
-    if (!grow_table()) return std::nullopt;
+    if (!grow_table()) return kNoRoom;
     if (!array_.empty()) return add(id, lists);
     slot = slot_of(id);
   }
@@ -60,7 +63,8 @@ bool SetTally::grow_table() {
     places = std::max(places, (entry >> kCounterBits & kPlaces) + 1);
   }
   const size_t bytes = 2 * table_.bytes();
-  if (pages <= bytes / (std::bit_ceil(places) * sizeof(uint16_t))) {
+  const size_t array_bytes = std::bit_ceil(places) * sizeof(uint16_t) * pages;
+  if (array_bytes <= std::min(bytes * kArrayFactor, max_bytes_)) {
     if (!widen(pages - 1, places - 1)) return false;
     for (const uint64_t entry : table_.span()) {
       const uint64_t id = entry >> kCounterBits;
@@ -91,36 +95,42 @@ bool SetTally::widen(uint64_t page, uint64_t place) {
   return true;
 }
 
-size_t SetTally::take(uint32_t lists, uint64_t* out, const CancelToken& cancel) {
-  size_t count = 0;
+size_t SetTally::take(uint32_t lists, size_t at, GrowingBuffer<uint64_t>& out, uint64_t* taken, const CancelToken& cancel) {
   if (array_.empty()) {
-    for (size_t at = 0; at < table_.size(); ++at) {
-      if (at % kPollEntries == 0) cancel.throw_if_requested();
-      if ((table_[at] & kCounter) != lists * kOneList) continue;
-      out[count++] = table_[at] >> kCounterBits;
-      table_[at] |= kTaken;
+    const size_t first = out.size();
+    for (size_t k = 0; k < table_.size(); ++k) {
+      if (k % kPollEntries == 0) cancel.throw_if_requested();
+      const uint64_t own = (table_[k] & kCounter) / kOneList;
+      if (own < lists) continue;
+      out.push_back(table_[k] >> kCounterBits);
+      table_[k] = (table_[k] & ~kCounter) | kTaken;
+      ++taken[own];
     }
-    std::sort(out, out + count, polled(cancel, std::less<>()));
-    return count;
+    std::sort(out.begin() + first, out.end(), polled(cancel, std::less<>()));
+    return 0;
   }
-  const auto wanted = static_cast<uint16_t>(lists * kOneList);
-  for (size_t begin = 0; begin < array_.size(); begin += kCountersAtOnce) {
-    if (begin % kPollEntries == 0) cancel.throw_if_requested();
-    uint16_t* const counters = array_.data() + begin;
-    const size_t size = std::min(kCountersAtOnce, array_.size() - begin);
+  const auto least = static_cast<uint16_t>(lists * kOneList);
+  uint64_t* const ids = out.room(kTakenAtOnce + kCountersAtOnce);
+  size_t count = 0;
+  for (; at < array_.size() && count < kTakenAtOnce; at += kCountersAtOnce) {
+    if (at % kPollEntries == 0) cancel.throw_if_requested();
+    uint16_t* const counters = array_.data() + at;
+    const size_t size = std::min(kCountersAtOnce, array_.size() - at);
     uint16_t any = 0;
     if (size == kCountersAtOnce)
-      for (size_t k = 0; k < kCountersAtOnce; ++k) any |= counters[k] == wanted;
+      for (size_t k = 0; k < kCountersAtOnce; ++k) any |= counters[k] >= least;
     else
       any = 1;
     if (any == 0) continue;
     for (size_t k = 0; k < size; ++k) {
-      if (counters[k] != wanted) continue;
-      out[count++] = (begin + k) >> shift_ << kPlaceBits | ((begin + k) & ((uint64_t{1} << shift_) - 1));
-      counters[k] |= kTaken;
+      if (counters[k] < least) continue;
+      ids[count++] = (at + k) >> shift_ << kPlaceBits | ((at + k) & ((uint64_t{1} << shift_) - 1));
+      ++taken[counters[k] / kOneList];
+      counters[k] = kTaken;
     }
   }
-  return count;
+  out.add(count);
+  return at < array_.size() ? at : 0;
 }
 
 double SetTally::take_ns() const {

@@ -77,7 +77,7 @@ bool match_index(const IndexOptInfo* index, Node* expression, NearestPlan& plan)
           contain_volatile_functions(query) || exprType(query) != exprType(set) ||
           !is_set_column(index, column, exprType(set)) || !is_jaccard_distance(get_opcode(distance->opno)))
         continue;
-      plan = {index->indexoid, column + 1, set, query};
+      plan = {index->indexoid, column + 1, set, query, 0};
       return true;
     }
   }
@@ -146,6 +146,13 @@ SearchSize size_of_search(PlannerInfo* root, const RelOptInfo* rel, const Neares
   return {s.mean_cardinality, entries * rel->tuples, std::min(all, 1.0) * rel->tuples};
 }
 
+/// How many rows the query takes from the relation, if it has a LIMIT.
+int rows_wanted(const PlannerInfo* root, const RelOptInfo* rel) {
+  if (root->limit_tuples <= 0) return 0;
+  const double rows = root->limit_tuples * std::max(rel->tuples / std::max(rel->rows, 1.0), 1.0);
+  return static_cast<int>(std::min(rows, static_cast<double>(INT_MAX)));
+}
+
 void set_cost(PlannerInfo* root, const RelOptInfo* rel, const IndexOptInfo* index, const NearestPlan& plan, Path* path) {
   const SearchSize size = size_of_search(root, rel, plan);
   const double compare = cpu_tuple_cost + kCompareOperators * cpu_operator_cost;
@@ -173,7 +180,7 @@ NearestPlan nearest_plan(const CustomPath* path) {
   const auto* const index = static_cast<const List*>(list_nth(path->custom_private, kPathIndex));
   return {static_cast<Oid>(linitial_int(index)), lsecond_int(index),
           static_cast<Node*>(list_nth(path->custom_private, kPathSet)),
-          static_cast<Node*>(list_nth(path->custom_private, kPathQuery))};
+          static_cast<Node*>(list_nth(path->custom_private, kPathQuery)), lthird_int(index)};
 }
 
 void add_nearest_paths(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* entry, const CustomPathMethods* methods) {
@@ -205,7 +212,8 @@ void add_nearest_paths(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* 
     path->path.pathkeys = list_make1(linitial(root->query_pathkeys));
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->methods = methods;
-    path->custom_private = list_make3(plan.set, plan.query, list_make2_int(static_cast<int>(plan.index), plan.column));
+    path->custom_private =
+        list_make3(plan.set, plan.query, list_make3_int(static_cast<int>(plan.index), plan.column, rows_wanted(root, rel)));
     set_cost(root, rel, index, plan, &path->path);
     add_path(rel, &path->path);
   }

@@ -11,6 +11,7 @@ struct NearestPlan {
   int column;  // of the index, from 1
   Node* set;   // what the index column contains: a column of the table or an expression over it
   Node* query;
+  int wanted;  // rows that the query will probably take from the node; 0: unknown
 };
 
 /// Adds a path for each index that can answer in the wanted order.

@@ -2,6 +2,7 @@
 #include "extension/plan/nearest/node_nearest.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -50,7 +51,8 @@ Plan* plan_node(PlannerInfo*, RelOptInfo* rel, CustomPath* path, List* targets, 
   scan->flags = path->flags;
   scan->methods = scan_methods();
   scan->custom_exprs = list_make2(nearest.set, nearest.query);
-  scan->custom_private = put_number(put_number(NIL, static_cast<int>(nearest.index)), nearest.column);
+  scan->custom_private =
+      put_number(put_number(put_number(NIL, static_cast<int>(nearest.index)), nearest.column), nearest.wanted);
   return &scan->scan.plan;
 }
 
@@ -93,6 +95,7 @@ struct NearestScan {
   CustomScanState base;  // first member: the server sees this
   Oid index_id;
   int index_column;
+  int wanted;             // rows that the query will probably take; 0: unknown
   AttrNumber set_column;  // of the table, or 0: the set is an expression
   ExprState* set_expression;
   ExprState* query_expression;
@@ -137,6 +140,7 @@ void begin_scan(CustomScanState* node, EState* estate, int flags) {
   PlanNumbers numbers(scan->custom_private);
   state->index_id = static_cast<Oid>(numbers.next());
   state->index_column = numbers.next();
+  state->wanted = numbers.next();
   if ((flags & EXEC_FLAG_EXPLAIN_ONLY) != 0) return;
   auto* const set = static_cast<Expr*>(linitial(scan->custom_exprs));
   if (IsA(set, Var) && castNode(Var, set)->varattno > 0) state->set_column = castNode(Var, set)->varattno;
@@ -224,7 +228,8 @@ void open_index(NearestScan* state) {
     lengths[k] = elements[k].length;
   }
   guarded([&] {
-    state->work->search.emplace(state->work->meter, std::span<const double>(lengths, count), rows, run_work_bytes());
+    state->work->search.emplace(state->work->meter, std::span<const double>(lengths, count), rows,
+                                static_cast<uint64_t>(state->wanted), run_work_bytes());
   });
   if (can_read_postings(state->index)) {
     state->postings = static_cast<GinState*>(palloc(sizeof(GinState)));
@@ -238,9 +243,12 @@ void open_index(NearestScan* state) {
 
 void find_postings(void* arg, const ItemPointerData* rows, int count) {
   auto& search = *static_cast<NearestSearch*>(arg);
-  guarded([&] {
-    for (int k = 0; k < count; ++k) search.found(id_of(rows[k]));
-  });
+  std::array<uint64_t, 1024> ids;
+  for (int begin = 0; begin < count; begin += static_cast<int>(ids.size())) {
+    const size_t part = std::min(ids.size(), static_cast<size_t>(count - begin));
+    std::transform(rows + begin, rows + begin + part, ids.begin(), id_of);
+    guarded([&] { search.found({ids.data(), part}); });
+  }
 }
 
 /// Reads the list of an element. @return false: the list is too long for work_mem
@@ -259,9 +267,10 @@ bool read_list(NearestScan* state, NearestSearch& search) {
   index_getbitmap(state->lists, rows);
   const bool is_exact = for_each_page(rows, [&](BlockNumber block, const OffsetNumber* offsets, int count) {
     CHECK_FOR_INTERRUPTS();
-    guarded([&] {
-      for (int k = 0; k < count; ++k) search.found(static_cast<uint64_t>(block) << 16 | offsets[k]);
-    });
+    std::array<uint64_t, MaxHeapTuplesPerPage> ids;
+    std::transform(offsets, offsets + count, ids.begin(),
+                   [&](OffsetNumber offset) { return static_cast<uint64_t>(block) << 16 | offset; });
+    guarded([&] { search.found({ids.data(), static_cast<size_t>(count)}); });
   });
   tbm_free(rows);
   return is_exact;
