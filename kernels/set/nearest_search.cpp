@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/polled.h"
 
 namespace batmap {
 
@@ -119,7 +120,7 @@ bool NearestSearch::is_affordable(double step, size_t fewest) {
 }
 
 /// The nearest of the sets that were compared becomes row().
-void NearestSearch::hand_over() {
+void NearestSearch::hand_over(const CancelToken& cancel) {
   row_ = near_[0];
   std::pop_heap(near_.begin(), near_.end(), is_farther);
   near_.shrink(near_.size() - 1);
@@ -127,7 +128,9 @@ void NearestSearch::hand_over() {
   to_hand_over_ = made_ready_ = handed_over_ += made_ready_;
   has_given_up_ |= !within_memory_limit([&] {
     best_.emplace(*meter_, made_ready_);
-    for (const NearSet& set : near_.span()) best_->offer(set, is_nearer);
+    in_parts(near_.size(), cancel, [&](size_t begin, size_t end) {
+      for (size_t k = begin; k < end; ++k) best_->offer(near_[k], is_nearer);
+    });
   });
 }
 
@@ -149,7 +152,7 @@ NearestSearch::Step NearestSearch::next(const CancelToken& cancel) {
   const size_t most = most_lists();
   const double highest = bound_of(most);
   if (!near_.empty() && near_[0].jaccard >= highest) {
-    hand_over();
+    hand_over(cancel);
     return Step::kRow;
   }
   if (highest == 0) return Step::kEnd;

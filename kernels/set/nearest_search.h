@@ -86,7 +86,7 @@ class NearestSearch {
   double comparing_cost(uint64_t sets) const;
   size_t fewest_lists(size_t most) const;
   bool is_affordable(double step, size_t fewest);
-  void hand_over();
+  void hand_over(const CancelToken& cancel);
   bool collect(const CancelToken& cancel);
 
   MemoryMeter* meter_;

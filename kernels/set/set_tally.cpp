@@ -2,7 +2,6 @@
 #include "set/set_tally.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <utility>
 
@@ -63,12 +62,11 @@ bool SetTally::grow_table() {
     places = std::max(places, (entry >> kCounterBits & kPlaces) + 1);
   }
   const size_t bytes = 2 * table_.bytes();
-  const size_t array_bytes = std::bit_ceil(places) * sizeof(uint16_t) * pages;
-  if (array_bytes <= std::min(bytes * kArrayFactor, max_bytes_)) {
+  if (pages * places * sizeof(uint16_t) <= std::min(bytes * kArrayFactor, max_bytes_)) {
     if (!widen(pages - 1, places - 1)) return false;
     for (const uint64_t entry : table_.span()) {
       const uint64_t id = entry >> kCounterBits;
-      if (entry != 0) array_[(id >> kPlaceBits << shift_) + (id & kPlaces)] = static_cast<uint16_t>(entry & kCounter);
+      if (entry != 0) array_[(id >> kPlaceBits) * places_ + (id & kPlaces)] = static_cast<uint16_t>(entry & kCounter);
     }
     table_.reset();
     return true;
@@ -84,14 +82,13 @@ bool SetTally::grow_table() {
 /// Makes an array that has this place of this page. @return false: there is no room for it
 bool SetTally::widen(uint64_t page, uint64_t place) {
   const uint64_t pages = page < pages_ ? pages_ : std::max(page + 1, pages_ + pages_ / 2);
-  const int shift = std::max(shift_, static_cast<int>(std::bit_width(place)));
-  if (pages > max_bytes_ / sizeof(uint16_t) >> shift) return false;
-  Buffer<uint16_t> wider(*meter_, pages << shift, Fill::kZero);
-  for (uint64_t k = 0; k < pages_; ++k)
-    std::copy_n(array_.data() + (k << shift_), size_t{1} << shift_, wider.data() + (k << shift));
+  const uint64_t places = place < places_ ? places_ : std::max(place + 1, places_ + places_ / 4);
+  if (pages > max_bytes_ / sizeof(uint16_t) / places) return false;
+  Buffer<uint16_t> wider(*meter_, pages * places, Fill::kZero);
+  for (uint64_t k = 0; k < pages_; ++k) std::copy_n(array_.data() + k * places_, places_, wider.data() + k * places);
   array_ = std::move(wider);
   pages_ = pages;
-  shift_ = shift;
+  places_ = places;
   return true;
 }
 
@@ -124,7 +121,7 @@ size_t SetTally::take(uint32_t lists, size_t at, GrowingBuffer<uint64_t>& out, u
     if (any == 0) continue;
     for (size_t k = 0; k < size; ++k) {
       if (counters[k] < least) continue;
-      ids[count++] = (at + k) >> shift_ << kPlaceBits | ((at + k) & ((uint64_t{1} << shift_) - 1));
+      ids[count++] = (at + k) / places_ << kPlaceBits | (at + k) % places_;
       ++taken[counters[k] / kOneList];
       counters[k] = kTaken;
     }

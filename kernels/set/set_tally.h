@@ -2,8 +2,8 @@
 // of a row.
 //
 // While few sets were found they are in a hash table. As soon as an array with a counter for each place of each page takes
-// no more memory than some of them, that is used: a list in the order of ids goes through it from front to back, which takes a
-// tenth of the time for each id, and in the end it is 4 to 10 times smaller for a set that is there.
+// no more than eight times the memory of the next larger table, that is used: lists in the order of ids go through it from front
+// to back, and once most sets were found it is 4 to 10 times smaller than the table.
 //
 // Memory: 2 bytes for each place of each page; for few sets 16 to 32 bytes for each. Source: ours.
 #pragma once
@@ -34,9 +34,9 @@ class SetTally {
     if (array_.empty()) return add_to_table(id, lists);
     const uint64_t place = id & kPlaces;
     const uint64_t page = id >> kPlaceBits;
-    if (page >= pages_ || place >> shift_ != 0)
+    if (page >= pages_ || place >= places_)
       if (!widen(page, place)) return kNoRoom;
-    return count_up(array_[(page << shift_) + place], lists);
+    return count_up(array_[page * places_ + place], lists);
   }
 
   /// Takes sets that were in so many lists or more, the next ones of a pass over all: some thousands of an array, or all of a table.
@@ -75,9 +75,9 @@ class SetTally {
   size_t max_bytes_;
   Buffer<uint64_t> table_;  // open addressing, at most half full
   size_t in_table_ = 0;
-  Buffer<uint16_t> array_;  // [pages_][1 << shift_] counters; or empty
+  Buffer<uint16_t> array_;  // [pages_][places_] counters; or empty
   uint64_t pages_ = 0;
-  int shift_ = 0;
+  uint64_t places_ = 0;
 };
 
 }  // namespace batmap

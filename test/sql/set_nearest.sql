@@ -120,6 +120,24 @@ CREATE INDEX ON parted USING gin (x, s);
 ANALYZE parted;
 EXPLAIN (COSTS OFF) SELECT id FROM parted ORDER BY s <%> '{1,2,3}' LIMIT 5;
 SELECT * FROM pg_temp.wrong('true', 'parted', 50);
+-- many sets of which none is like the query: they are compared in several steps, the rows of a page together
+CREATE TABLE many (id int, s batmap);
+INSERT INTO many SELECT i, (SELECT batmap_agg((hashint4(i * 32 + x)::int8 & 65535) % 70) FROM generate_series(1, 3 + i % 20) x WHERE i > 0) FROM generate_series(1, 14000) i;
+CREATE INDEX ON many USING gin (s) WITH (fastupdate = off);
+DELETE FROM many WHERE id % 10 = 3;
+UPDATE many SET s = s | 71 WHERE id % 10 = 4;
+UPDATE many SET id = -id WHERE id % 10 = 5;
+INSERT INTO many SELECT id + 20000, NULL FROM many WHERE id % 1000 = 1;
+ANALYZE many;
+SELECT k, wrong.* FROM (VALUES (1), (10), (100), (3000)) v (k), pg_temp.wrong('true', 'many', k) ORDER BY 1, 2;
+SELECT * FROM pg_temp.wrong('id % 100 = 7', 'many', 20);
+BEGIN;
+DECLARE near CURSOR FOR SELECT s <%> '{1,2,3,4,5,6,7,8,9,10,11,12}' AS d FROM many ORDER BY s <%> '{1,2,3,4,5,6,7,8,9,10,11,12}';
+MOVE 1000 FROM near;
+FETCH 1 FROM near;
+ROLLBACK;
+SELECT d FROM (SELECT s <%> '{1,2,3,4,5,6,7,8,9,10,11,12}' AS d FROM many) v ORDER BY d OFFSET 1000 LIMIT 1;
+DROP TABLE many;
 -- rescans with other queries
 CREATE INDEX sets_gin ON sets USING gin (s);
 SELECT count(*) FROM queries, LATERAL (SELECT id, s <%> q AS d FROM sets ORDER BY s <%> q LIMIT 3) v

@@ -28,7 +28,7 @@ constexpr int kConsistentFunction = 4;
 
 // Costs in units of cpu_operator_cost.
 constexpr double kListOperators = 100;     // to start reading the list of an element
-constexpr double kEntryOperators = 5;      // an entry of a list
+constexpr double kEntryOperators = 2.5;    // an entry of a list
 constexpr double kCompareOperators = 100;  // the cost of the function <%>
 
 /// So many rows are compared before the first is known.
