@@ -14,11 +14,11 @@ namespace batmap {
 namespace {
 
 // Costs in nanoseconds, of a search over 1,600,000 sets (bench/sql/likeness.sh).
-constexpr double kReadEntry = 6;     // an entry of a list
+constexpr double kReadEntry = 7;     // an entry of a list
 constexpr double kReadList = 5000;   // to start a list
 constexpr double kFetchPage = 2000;  // a page with sets to be compared
-constexpr double kCompareSet = 200;  // a set on it
-constexpr double kCompareAny = 250;  // a set, for all of them one after the other
+constexpr double kCompareSet = 300;  // a set on it
+constexpr double kCompareAny = 170;  // a set, for all of them one after the other
 constexpr double kAnySearch = 1e6;   // no search gives up before
 /// What a search may cost, in units of comparing all sets: if what is left to do is expected to cost more than one, or not.
 constexpr double kTrial = 0.1;
@@ -108,13 +108,15 @@ size_t NearestSearch::fewest_lists(size_t most) const {
   return std::max<size_t>(most, 1);
 }
 
-/// Is the next step worth its cost, and not comparing all sets?
+/// Is the next step worth its cost, and not comparing all sets? How many sets a pass would take is known once all lists were read.
 bool NearestSearch::is_affordable(double step, size_t fewest) {
   double rest = 0;
   for (size_t list = read_; list < lengths_.size(); ++list) rest += reading_cost(list);
-  uint64_t sets = 0;
-  for (size_t lists = fewest; lists <= read_; ++lists) sets += waiting(lists);
-  if (sets > 0) rest += comparing_cost(sets);
+  if (read_ == lengths_.size()) {
+    uint64_t sets = 0;
+    for (size_t lists = fewest; lists <= read_; ++lists) sets += waiting(lists);
+    rest = comparing_cost(sets);
+  }
   spent_ += step;
   return spent_ <= std::max(rest <= all_cost_ ? all_cost_ * kMost : all_cost_ * kTrial, kAnySearch);
 }
