@@ -17,7 +17,7 @@ namespace batmap {
 namespace {
 
 // Nanoseconds of one thread, from bench/support_bench.cpp; those of marks and united words were set by hand to fit
-// bench/existence_bench.cpp.
+// bench/existence_bench.cpp, those of answers to fit bench/join_shapes.h.
 constexpr double kIncrement = 0.75;       // one counter of `horizontal`
 constexpr double kScannedCounter = 0.12;  // scanning a row of counters for results
 constexpr double kMark = 0.5;             // one partner of an item that is only found (existence_counter.cpp)

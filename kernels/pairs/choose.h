@@ -43,8 +43,8 @@ struct PairJob {
   double bitmap_words_per_ns = 1;      // rate of the AND + popcount kernel
   double positional_words_per_ns = 1;  // rate of its sums of bit rows
   int threads = 1;
-  uint64_t memory_bytes = UINT64_MAX;  // free memory of the run
-  uint64_t cache_bytes = batmap::cache_bytes();
+  uint64_t memory_bytes = UINT64_MAX;            // free memory of the run
+  uint64_t cache_bytes = batmap::cache_bytes();  // of the machine
 };
 
 struct PairEstimate {
