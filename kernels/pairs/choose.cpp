@@ -34,7 +34,7 @@ struct Distance {
   double bit;
   double row;
 };
-constexpr Distance kInCache{8.0, 5.0};     // relations of 3 million rows (`bench/run chooser 1 3000000`), 260 MB of cache
+constexpr Distance kInCache{8.0, 5.0};     // by hand, to fit relations of 3 and 10 million rows; 260 MB of cache
 constexpr Distance kInMemory{16.0, 50.0};  // bench/join_shapes.h, 32 MB of cache
 constexpr uint64_t kCacheShare = 2;        // the other part is for others
 constexpr double kSlicedPair = 0.2;        // comparing a bit-sliced counter with the threshold

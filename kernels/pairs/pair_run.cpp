@@ -109,6 +109,19 @@ Buffer<int64_t> PairRun::values_of(uint32_t items, const std::function<int64_t(u
   return values;
 }
 
+namespace {
+
+/// From then on the job has the true number of pair instances.
+void count_lengths(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options, PairJob& job,
+                   std::optional<TransactionLengths>& lengths) {
+  if (lengths) return;
+  lengths = transaction_lengths(relation, kept, options);
+  job.pair_instances = lengths->pair_instances;
+  job.memory_bytes = options.memory->available();
+}
+
+}  // namespace
+
 void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
   const EncodedRelation relation(chunks, item_rank, options_);
   if (!begin(relation.transactions(), relation.items(), relation.most_item_rows())) return;
@@ -121,25 +134,22 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
   Buffer<int64_t> values = values_of(kept.size, [&](uint32_t rank) { return relation.item_value(kept.code(Rank{rank})); });
 
-  std::optional<TransactionLengths> lengths;
-  PairJob job = describe_job(relation, kept, least_pair_instances(relation, kept), query_.kernels, options_);
-  const auto count_lengths = [&] {
-    if (!lengths) lengths = transaction_lengths(relation, kept, options_);
-    job.pair_instances = lengths->pair_instances;
-    job.memory_bytes = options_.memory->available();
-  };
-  record_.reason.clear();
-  std::unique_ptr<PairCounter> counter = weighted ? nullptr : count_on_a_device(relation, kept, job, count_lengths);
-  if (!counter) count_lengths();
-  record_.pair_instances = max_pairs_ = job.pair_instances;
   if (weighted) {
+    const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
+    record_.pair_instances = max_pairs_ = lengths.pair_instances;
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
     record_.method = pair_method_name(PairMethod::kHorizontal);
     record_.reason = "rows repeat, so that rows are counted";
-    answers_.start(count_weighted(relation, kept, *lengths, min_count_, options_), std::move(values),
+    answers_.start(count_weighted(relation, kept, lengths, min_count_, options_), std::move(values),
                    selection(kept.pairs.leading), options_);
     return;
   }
+  std::optional<TransactionLengths> lengths;
+  PairJob job = describe_job(relation, kept, least_pair_instances(relation, kept), query_.kernels, options_);
+  record_.reason.clear();
+  std::unique_ptr<PairCounter> counter = count_on_a_device(relation, kept, job, lengths);
+  if (!counter) count_lengths(relation, kept, options_, job, lengths);
+  record_.pair_instances = max_pairs_ = job.pair_instances;
   const PairChoice choice = counter || query_.method ? choose_pair_method(job) : choose_with_patience(job, options_);
   const PairMethod method = query_.method.value_or(choice.method);
   record_.reason = (query_.method ? "asked for; " : "") + choice.reason + record_.reason;
@@ -176,14 +186,14 @@ void PairRun::refuse_without_device(const char* why) const {
   if (answers_.session().is_required()) throw Error(ErrorCode::kNoDevice, why);
 }
 
-/// The choice needs to know how many pair instances there are, and so the lengths of the transactions. Only if bit rows on a device
-/// win with the least number, they do so with every other, since their costs do not grow with it: then the instances are counted
-/// while rows are sent.
-/// @param job            with the least number of pair instances; with the true one if lengths were counted, or a device counts
-/// @param count_lengths  puts it there
+/// The choice needs the number of pair instances, and so the lengths of the transactions. But the costs of bit rows on a device do
+/// not grow with that number: if they win with the least one, they win with every other. Then the instances are counted while rows
+/// are sent.
+/// @param job      with the least number of pair instances; gets the true one if a device counts
+/// @param lengths  empty; set if the choice needed them
 /// @return nullptr: the CPU is to count
 std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, PairJob& job,
-                                                        const std::function<void()>& count_lengths) {
+                                                        std::optional<TransactionLengths>& lengths) {
   const DeviceUse& use = query_.device;
   const DeviceSession& session = answers_.session();
   if (query_.method && !device_method(*query_.method)) {
@@ -194,11 +204,6 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
   }
   if (!session.is_possible()) return nullptr;
   const std::optional<DeviceMethod> wanted = query_.method ? device_method(*query_.method) : std::nullopt;
-  bool are_counted = false;
-  const auto count = [&] {
-    count_lengths();
-    are_counted = true;
-  };
   const auto cpu_ms = [&] {
     const PairChoice choice = choose_pair_method(job);
     return choice.estimates[static_cast<size_t>(query_.method.value_or(choice.method))].milliseconds;
@@ -214,18 +219,19 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
                             .threads = options_.threads};
     return choose_device(use.mode, sizes, devices, cpu_ms(), wanted);
   };
-  if (!session.has_loaded() || !PairInstances::can_count(relation, kept, options_)) count();
+  if (!session.has_loaded() || !PairInstances::can_count(relation, kept, options_))
+    count_lengths(relation, kept, options_, job, lengths);
   return answers_.offload(
       cpu_ms(),
       [&](std::span<const DeviceTraits> devices) {
         DeviceChoice choice = choose(devices);
-        if (are_counted || choice.method == DeviceMethod::kBitmap) return choice;
-        count();
+        if (lengths || choice.method == DeviceMethod::kBitmap) return choice;
+        count_lengths(relation, kept, options_, job, lengths);
         return choose(devices);
       },
       [&](std::span<const DeviceTraits> devices, DeviceMethod method) {
         std::unique_ptr<PairCounter> counter = count_on_devices(*use.offload, devices, method, use.memory_limit, relation,
-                                                                kept, options_, are_counted ? nullptr : &job.pair_instances);
+                                                                kept, options_, lengths ? nullptr : &job.pair_instances);
         const bool bits = method == DeviceMethod::kBitmap;
         record_.method = pair_method_name(bits ? PairMethod::kBitmap : PairMethod::kHorizontal);
         record_.kernel = bits ? devices[0].bit_kernel : "";

@@ -22,6 +22,7 @@
 #include "pairs/spooled_pairs.h"
 #include "relation/kept_items.h"
 #include "relation/row_log.h"
+#include "relation/transactions.h"
 
 namespace batmap {
 
@@ -107,7 +108,7 @@ class PairRun {
   std::unique_ptr<PairCounter> next_block();
   void count_kept(std::span<const uint32_t> supports);
   std::unique_ptr<PairCounter> count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, PairJob& job,
-                                                 const std::function<void()>& count_lengths);
+                                                 std::optional<TransactionLengths>& lengths);
   void refuse_without_device(const char* why) const;
 
   PairQuery query_;

@@ -108,8 +108,9 @@ size_t NearestSearch::fewest_lists(size_t most) const {
   return std::max<size_t>(most, 1);
 }
 
-/// Is the next step worth its cost, and not comparing all sets? How many sets a pass would take is known once all lists were read.
-bool NearestSearch::is_affordable(double step, size_t fewest) {
+/// Takes note of the cost of the next step. How many sets a pass would take is known once all lists were read.
+/// @return false: it is better to compare all sets
+bool NearestSearch::spend(double step, size_t fewest) {
   double rest = 0;
   for (size_t list = read_; list < lengths_.size(); ++list) rest += reading_cost(list);
   if (read_ == lengths_.size()) {
@@ -174,7 +175,7 @@ NearestSearch::Step NearestSearch::next(const CancelToken& cancel) {
       sets += waiting(--fewest_);
       comparing = comparing_cost(sets);
     }
-    if (!is_affordable(reads ? reading : comparing, fewest)) {
+    if (!spend(reads ? reading : comparing, fewest)) {
       has_given_up_ = true;
       return Step::kGiveUp;
     }

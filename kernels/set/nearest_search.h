@@ -85,7 +85,7 @@ class NearestSearch {
   double reading_cost(size_t list) const;
   double comparing_cost(uint64_t sets) const;
   size_t fewest_lists(size_t most) const;
-  bool is_affordable(double step, size_t fewest);
+  bool spend(double step, size_t fewest);
   void hand_over(const CancelToken& cancel);
   bool collect(const CancelToken& cancel);
 
